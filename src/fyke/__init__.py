@@ -1,0 +1,3 @@
+"""Fyke: a self-hosted scraping operations platform."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Values only: what flows between the rooms. No I/O, no framework."""

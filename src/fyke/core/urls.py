@@ -1,0 +1,48 @@
+"""URLs as a browser reads them: parsed by the WHATWG rules, compared in canonical form."""
+
+import can_ada
+
+from fyke.core.errors import InvalidUrl
+
+__all__ = ["canonical", "host_of", "join", "origin_of"]
+
+MAX_LENGTH = 8192
+
+
+def _parse(url: str, base: str | None = None) -> can_ada.URL:
+    if len(url) > MAX_LENGTH:
+        raise InvalidUrl(f"longer than {MAX_LENGTH} characters")
+    try:
+        parsed = can_ada.parse(url.strip(), base) if base else can_ada.parse(url.strip())
+    except ValueError:
+        raise InvalidUrl("not a URL") from None
+    if parsed.protocol not in ("http:", "https:"):
+        raise InvalidUrl(f"scheme {parsed.protocol[:-1]!r} is not http or https")
+    if not parsed.hostname:
+        raise InvalidUrl("has no host")
+    return parsed
+
+
+def canonical(url: str) -> str:
+    """The form in which two spellings of one address are equal: lower-case host, no default port,
+    no fragment, dots resolved. Query order is kept: it can matter. Raises InvalidUrl."""
+    parsed = _parse(url)
+    parsed.hash = ""
+    return str(parsed.href)
+
+
+def join(base: str, url: str) -> str:
+    """`url` as seen on the page `base`, canonical."""
+    parsed = _parse(url, base)
+    parsed.hash = ""
+    return str(parsed.href)
+
+
+def host_of(url: str) -> str:
+    """The host name or address of a canonical URL, without its port."""
+    return str(_parse(url).hostname)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a canonical URL."""
+    return str(_parse(url).origin)
