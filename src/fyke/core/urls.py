@@ -13,7 +13,7 @@ def _parse(url: str, base: str | None = None) -> can_ada.URL:
     if len(url) > MAX_LENGTH:
         raise InvalidUrl(f"longer than {MAX_LENGTH} characters")
     try:
-        parsed = can_ada.parse(url.strip(), base) if base else can_ada.parse(url.strip())
+        parsed = can_ada.parse(base) + url.strip() if base else can_ada.parse(url.strip())
     except ValueError:
         raise InvalidUrl("not a URL") from None
     if parsed.protocol not in ("http:", "https:"):
