@@ -207,10 +207,11 @@ Effect = (
 
 
 class Outcome(Struct, frozen=True):
-    """How task `task` came out of its claim number `claims`. `late` is how many µs after its slot it
+    """How task `task` of lane `lane` came out of its claim number `claims`. `late` is how many µs after its slot it
     started; `delay` how many µs a retry waits; a requeued task may take a new `payload`."""
 
     task: int
+    lane: int
     claims: int
     verdict: str
     effects: tuple[Effect, ...] = ()

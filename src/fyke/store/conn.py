@@ -1,0 +1,70 @@
+"""How SQL is spoken here: one text for all databases, in PostgreSQL's manner, with `$1` parameters.
+
+A list as a parameter goes with `IN $n`. Bulk writes are named, not spelled: `insert` and `update` take
+rows of plain tuples and each dialect sends them in as few statements as it can. `{lock}` at the end of
+a SELECT locks the rows it returns, `{skip}` likewise but leaves out rows that others hold; where one
+process alone writes (SQLite) both are nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["Conn", "Database", "Row", "Value"]
+
+Value = int | float | str | bytes | None
+Row = Sequence[Any]
+T = TypeVar("T")
+
+
+class Conn(Protocol):
+    """One transaction's connection."""
+
+    async def now(self) -> int:
+        """The database's clock."""
+        ...
+
+    async def fetch(self, sql: str, *args: Any) -> Sequence[Row]: ...
+
+    async def execute(self, sql: str, *args: Any) -> int:
+        """Run a statement; the number of rows it touched."""
+        ...
+
+    async def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Row], *, on: str = "error", key: str = ""
+    ) -> None:
+        """Insert rows. `on` says what happens to a row whose key is there: error, ignore, or update;
+        `key` names the key's columns, with commas."""
+        ...
+
+    async def update(
+        self, table: str, keys: Sequence[str], values: Sequence[str], rows: Sequence[Row]
+    ) -> None:
+        """Set columns `values` of the rows named by `keys`; each row holds the keys, then the values.
+        A value named `+column` is added to what the column holds."""
+        ...
+
+    async def select_first(
+        self, sql: str, wants: Sequence[tuple[int, int, int, int]]
+    ) -> Sequence[Row]:
+        """For each want (three parameters `$1 $2 $3`, and a limit) the first rows of `sql`, all in one."""
+        ...
+
+
+class Database(Protocol):
+    """A database that can be read and written. Work is a function of a connection; it may be run
+    again when the database asks for that, so it must touch nothing but the connection."""
+
+    name: str
+    shared: bool  # other processes write to it too
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def read(self, work: Callable[[Conn], Awaitable[T]]) -> T:
+        """Run `work` on a connection that only reads."""
+        ...
+
+    async def write(self, work: Callable[[Conn], Awaitable[T]], *, urgent: bool = False) -> T:
+        """Run `work` in one transaction. Urgent ones go before those that wait."""
+        ...

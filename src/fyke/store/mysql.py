@@ -1,0 +1,191 @@
+"""MySQL 8 and MariaDB 10.6+ through asyncmy: READ COMMITTED, bulk statements are long texts."""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import asyncmy
+from asyncmy import errors
+
+from fyke.core.errors import DiskFull, StoreError
+from fyke.store.conn import Conn, Row
+from fyke.store.retry import Again, retrying
+
+__all__ = ["MysqlDatabase"]
+
+T = TypeVar("T")
+_PARAMETER = re.compile(r"\$(\d+)")
+LOCK_WAIT, DEADLOCK, DUPLICATE, DISK_FULL = 1205, 1213, 1062, (1021, 1114, 3, 28)
+GONE = (1040, 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2002, 2003, 2006, 2013, 2055)
+ROWS = 250  # in one statement
+
+
+@lru_cache(maxsize=512)
+def translate(sql: str) -> tuple[str, tuple[int, ...]]:
+    """The text for the driver, and which argument stands at each of its places."""
+    order = tuple(int(n) - 1 for n in _PARAMETER.findall(sql))
+    text = _PARAMETER.sub("%s", sql)
+    return text.replace("{lock}", " FOR UPDATE").replace("{skip}", " FOR UPDATE SKIP LOCKED"), order
+
+
+class MysqlConn:
+    """See conn.Conn."""
+
+    def __init__(self, cursor: Any) -> None:
+        self.cursor = cursor
+
+    async def now(self) -> int:
+        await self.cursor.execute("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6))*1000000 AS SIGNED)")
+        return int((await self.cursor.fetchall())[0][0])
+
+    async def fetch(self, sql: str, *args: Any) -> Sequence[Row]:
+        await self.execute(sql, *args)
+        found: Sequence[Row] = await self.cursor.fetchall()
+        return found
+
+    async def execute(self, sql: str, *args: Any) -> int:
+        text, order = translate(sql)
+        # An empty list renders as `()`, which is no SQL: no id is negative, so this matches nothing.
+        values = [(list(args[i]) or [-1]) if isinstance(args[i], list | tuple) else args[i] for i in order]
+        return int(await self.cursor.execute(text, values or None))
+
+    async def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Row], *, on: str = "error", key: str = ""
+    ) -> None:
+        one = "(" + ",".join(["%s"] * len(columns)) + ")"
+        end = ""
+        if on == "ignore":
+            end = f" ON DUPLICATE KEY UPDATE {columns[0]}={table}.{columns[0]}"
+        elif on == "update":
+            keys = key.split(",")
+            end = " ON DUPLICATE KEY UPDATE " + ",".join(
+                f"{c}=VALUES({c})" for c in columns if c not in keys
+            )
+        for start in range(0, len(rows), ROWS):
+            piece = rows[start : start + ROWS]
+            values = ",".join([one] * len(piece))
+            sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {values}{end}"  # noqa: S608 - names are ours
+            await self.cursor.execute(sql, [v for row in piece for v in row])
+
+    async def update(
+        self, table: str, keys: Sequence[str], values: Sequence[str], rows: Sequence[Row]
+    ) -> None:
+        width = len(keys) + len(values)
+        first = "SELECT " + ",".join(f"%s AS c{i}" for i in range(width))
+        rest = " UNION ALL SELECT " + ",".join(["%s"] * width)
+        sets = ",".join(
+            f"t.{v[1:]}=t.{v[1:]}+r.c{len(keys) + i}" if v[0] == "+" else f"t.{v}=r.c{len(keys) + i}"
+            for i, v in enumerate(values)
+        )
+        where = " AND ".join(f"t.{k}=r.c{i}" for i, k in enumerate(keys))
+        for start in range(0, len(rows), ROWS):
+            piece = rows[start : start + ROWS]
+            derived = first + rest * (len(piece) - 1)
+            await self.cursor.execute(
+                f"UPDATE ({derived}) r JOIN {table} t ON {where} SET {sets}",
+                [v for row in piece for v in row],
+            )
+
+    async def select_first(self, sql: str, wants: Sequence[tuple[int, int, int, int]]) -> Sequence[Row]:
+        if not wants:
+            return []
+        parts = [
+            "(" + _PARAMETER.sub(lambda m, w=want: str(w[int(m[1]) - 1]), sql) + f" LIMIT {want[3]})"
+            for want in wants
+        ]
+        await self.cursor.execute(" UNION ALL ".join(parts))
+        found: Sequence[Row] = await self.cursor.fetchall()
+        return found
+
+
+def as_ours(error: Exception) -> Exception:
+    """Again when a further try may pass, else a StoreError."""
+    if isinstance(error, OSError | TimeoutError | errors.InterfaceError | EOFError):
+        return Again()
+    code = error.args[0] if error.args else 0
+    if code in (LOCK_WAIT, DEADLOCK, DUPLICATE, *GONE):
+        return Again()
+    if code in DISK_FULL:
+        return DiskFull()
+    return StoreError(f"MySQL: {error}")
+
+
+class MysqlDatabase:
+    """See conn.Database."""
+
+    name = "mysql"
+    shared = True
+
+    def __init__(self, url: str, connections: int = 6) -> None:
+        parts = urlsplit(url)
+        self.options: dict[str, Any] = {
+            "host": parts.hostname or "127.0.0.1",
+            "port": parts.port or 3306,
+            "user": unquote(parts.username or "root"),
+            "password": unquote(parts.password or ""),
+            "db": unquote(parts.path.lstrip("/")),
+            "charset": "utf8mb4",
+            "autocommit": False,
+            "connect_timeout": 10,
+            "init_command": "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, "
+            "time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+        }
+        self.connections = connections
+        self.pool: Any = None
+
+    async def open(self) -> None:
+        async def connect() -> Any:
+            try:
+                return await asyncmy.create_pool(
+                    minsize=1, maxsize=self.connections, pool_recycle=3600, **self.options
+                )
+            except (errors.MySQLError, OSError, TimeoutError) as error:
+                raise as_ours(error) from error
+
+        self.pool = await retrying(connect)
+
+    async def close(self) -> None:
+        if self.pool is not None:
+            pool, self.pool = self.pool, None
+            pool.close()
+            await pool.wait_closed()
+
+    async def read(self, work: Callable[[Conn], Awaitable[T]]) -> T:
+        return await self._run(work)
+
+    async def write(self, work: Callable[[Conn], Awaitable[T]], *, urgent: bool = False) -> T:
+        return await self._run(work)
+
+    async def _run(self, work: Callable[[Conn], Awaitable[T]]) -> T:
+        async def attempt() -> T:
+            if self.pool is None:
+                raise StoreError("the database is closed")
+            try:
+                raw = await self.pool.acquire()
+            except (errors.MySQLError, OSError, TimeoutError) as error:
+                raise as_ours(error) from error
+            whole = False
+            try:
+                async with raw.cursor() as cursor:
+                    result = await work(MysqlConn(cursor))
+                await raw.commit()
+                whole = True
+                return result
+            except (errors.MySQLError, OSError, TimeoutError, EOFError) as error:
+                raise as_ours(error) from error
+            finally:
+                await self._give_back(raw, whole)
+
+        return await retrying(attempt)
+
+    async def _give_back(self, raw: Any, whole: bool) -> None:
+        """A connection whose transaction did not end well is rolled back, or closed if it cannot be."""
+        if not whole:
+            try:
+                await raw.rollback()
+            except (errors.MySQLError, OSError, EOFError, RuntimeError):
+                raw.close()
+        if self.pool is not None:
+            self.pool.release(raw)

@@ -1,0 +1,168 @@
+"""PostgreSQL through asyncpg: bulk statements are made of arrays."""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import asyncpg
+
+from fyke.core.errors import DiskFull, StoreError
+from fyke.store.conn import Conn, Row
+from fyke.store.retry import Again, retrying
+from fyke.store.types import array_type
+
+__all__ = ["PostgresDatabase"]
+
+T = TypeVar("T")
+_LIST = re.compile(r"IN (\$\d+)")
+_PARAMETER = re.compile(r"\$(\d)")
+
+PASSING = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+    OSError,
+    TimeoutError,
+)
+
+
+@lru_cache(maxsize=512)
+def translate(sql: str) -> str:
+    text = _LIST.sub(r"= ANY(\1)", sql)
+    return text.replace("{lock}", " FOR UPDATE").replace("{skip}", " FOR UPDATE SKIP LOCKED")
+
+
+@lru_cache(maxsize=256)
+def insert_sql(table: str, columns: tuple[str, ...], on: str, key: str) -> str:
+    arrays = ",".join(f"${i + 1}::{array_type(table, c)}" for i, c in enumerate(columns))
+    sql = f"INSERT INTO {table} ({','.join(columns)}) SELECT * FROM unnest({arrays})"  # noqa: S608 - names are ours
+    if on == "ignore":
+        sql += " ON CONFLICT DO NOTHING"
+    elif on == "update":
+        keys = key.split(",")
+        sets = ",".join(f"{c}=EXCLUDED.{c}" for c in columns if c not in keys)
+        sql += f" ON CONFLICT ({key}) DO UPDATE SET {sets}"
+    return sql
+
+
+@lru_cache(maxsize=256)
+def update_sql(table: str, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
+    columns = [*keys, *(v.lstrip("+") for v in values)]
+    arrays = ",".join(f"${i + 1}::{array_type(table, c)}" for i, c in enumerate(columns))
+    names = ",".join(f"c{i}" for i in range(len(columns)))
+    sets = ",".join(
+        f"{v[1:]}={table}.{v[1:]}+r.c{len(keys) + i}" if v[0] == "+" else f"{v}=r.c{len(keys) + i}"
+        for i, v in enumerate(values)
+    )
+    where = " AND ".join(f"{table}.{k}=r.c{i}" for i, k in enumerate(keys))
+    return f"UPDATE {table} SET {sets} FROM unnest({arrays}) AS r({names}) WHERE {where}"  # noqa: S608 - names are ours
+
+
+@lru_cache(maxsize=64)
+def first_sql(sql: str) -> str:
+    inner = _PARAMETER.sub(lambda m: f"w.c{m[1]}", sql)
+    return (
+        "SELECT t.* FROM unnest($1::bigint[],$2::bigint[],$3::bigint[],$4::bigint[]) AS w(c1,c2,c3,n),"
+        f" LATERAL ({inner} LIMIT w.n) AS t"
+    )
+
+
+class PostgresConn:
+    """See conn.Conn."""
+
+    def __init__(self, raw: "asyncpg.pool.PoolConnectionProxy[Any]") -> None:
+        self.raw = raw
+
+    async def now(self) -> int:
+        return int(await self.raw.fetchval("SELECT (extract(epoch FROM clock_timestamp())*1000000)::bigint"))
+
+    async def fetch(self, sql: str, *args: Any) -> Sequence[Row]:
+        found: Sequence[Row] = await self.raw.fetch(translate(sql), *args)
+        return found
+
+    async def execute(self, sql: str, *args: Any) -> int:
+        status = await self.raw.execute(translate(sql), *args)
+        count = status.rpartition(" ")[2]
+        return int(count) if count.isdigit() else 0
+
+    async def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Row], *, on: str = "error", key: str = ""
+    ) -> None:
+        if rows:
+            await self.raw.execute(insert_sql(table, tuple(columns), on, key), *zip(*rows, strict=True))
+
+    async def update(
+        self, table: str, keys: Sequence[str], values: Sequence[str], rows: Sequence[Row]
+    ) -> None:
+        if rows:
+            await self.raw.execute(update_sql(table, tuple(keys), tuple(values)), *zip(*rows, strict=True))
+
+    async def select_first(self, sql: str, wants: Sequence[tuple[int, int, int, int]]) -> Sequence[Row]:
+        if not wants:
+            return []
+        found: Sequence[Row] = await self.raw.fetch(first_sql(sql), *zip(*wants, strict=True))
+        return found
+
+
+class PostgresDatabase:
+    """See conn.Database."""
+
+    name = "postgres"
+    shared = True
+
+    def __init__(self, url: str, connections: int = 6) -> None:
+        self.url = url
+        self.connections = connections
+        self.pool: asyncpg.Pool[Any] | None = None
+
+    async def open(self) -> None:
+        async def connect() -> "asyncpg.Pool[Any]":
+            try:
+                return await asyncpg.create_pool(
+                    self.url,
+                    min_size=1,
+                    max_size=self.connections,
+                    command_timeout=60,
+                    timeout=10,
+                    server_settings={"application_name": "fyke", "jit": "off"},
+                )
+            except PASSING as error:
+                raise Again from error
+            except asyncpg.PostgresError as error:
+                raise StoreError(f"PostgreSQL: {error}") from error
+
+        self.pool = await retrying(connect)
+
+    async def close(self) -> None:
+        if self.pool is not None:
+            pool, self.pool = self.pool, None
+            await pool.close()
+
+    async def read(self, work: Callable[[Conn], Awaitable[T]]) -> T:
+        return await self._run(work, readonly=True)
+
+    async def write(self, work: Callable[[Conn], Awaitable[T]], *, urgent: bool = False) -> T:
+        return await self._run(work, readonly=False)
+
+    async def _run(self, work: Callable[[Conn], Awaitable[T]], *, readonly: bool) -> T:
+        async def attempt() -> T:
+            if self.pool is None:
+                raise StoreError("the database is closed")
+            try:
+                async with self.pool.acquire(timeout=30) as raw, raw.transaction(readonly=readonly):
+                    return await work(PostgresConn(raw))
+            except PASSING as error:
+                raise Again from error
+            except asyncpg.DiskFullError as error:
+                raise DiskFull from error
+            except asyncpg.PostgresError as error:
+                raise StoreError(f"PostgreSQL: {error}") from error
+
+        return await retrying(attempt)
