@@ -1,0 +1,74 @@
+"""JSON-LD as it is found in the wild: read strictly first, then mended where that is safe."""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+from typing import Any
+
+import msgspec
+
+from fyke.extract.things import Thing
+
+__all__ = ["load", "things"]
+
+decode = msgspec.json.Decoder().decode
+CONTROL = dict.fromkeys((*range(32), 0x7F, 0xFEFF), " ")
+WRAPPING = re.compile(r"^(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)+|(?:\s|/\*|\*/|//|-->|\]\]>|;)+$")
+# A string is kept as it is; a comma before a closing bracket, and a comment, are dropped.
+STRING_OR_FLAW = re.compile(r'"(?:[^"\\]|\\.)*+"|,(?=\s*+[}\]])|/\*.*?\*/|//[^\n]*', re.DOTALL)
+ESCAPE_OR_FLAW = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
+MAIN = ("mainEntity", "mainEntityOfPage", "about", "itemOffered")
+MAX_DEPTH = 6
+
+
+def load(text: str) -> Any:
+    """The value a JSON-LD script holds, or None when it cannot be read safely."""
+    try:
+        return decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return decode(_mended(text))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _mended(text: str) -> str:
+    """`text` without what people and templates put into JSON by mistake."""
+    text = WRAPPING.sub("", text)
+    if '"' not in text and "&quot;" in text:
+        text = unescape(text)
+    text = STRING_OR_FLAW.sub(_keep_string, text)
+    return text.translate(CONTROL)
+
+
+def _keep_string(match: re.Match[str]) -> str:
+    found = match[0]
+    if not found.startswith('"'):
+        return ""
+    return ESCAPE_OR_FLAW.sub(r"\1", found) if "\\" in found else found
+
+
+def things(texts: Sequence[str]) -> list[Thing]:
+    """Every thing the scripts describe, graphs and lists opened, in the order of the page."""
+    found: list[Thing] = []
+    for text in texts:
+        found.extend(_open(load(text), 0))
+    return found
+
+
+def _open(value: Any, depth: int) -> Iterator[Thing]:
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from _open(item, depth + 1)
+    elif isinstance(value, dict):
+        if "@type" in value:
+            yield value
+        if "@graph" in value:
+            yield from _open(value["@graph"], depth + 1)
+        for key in MAIN:
+            inner = value.get(key)
+            if isinstance(inner, dict | list):
+                yield from _open(inner, depth + 1)

@@ -1,0 +1,46 @@
+"""What a page tells search engines and link previews."""
+
+from fyke.core.record import Seo
+from fyke.extract.document import Document
+from fyke.extract.text import fold
+
+__all__ = ["read_seo"]
+
+
+def read_seo(document: Document) -> Seo:
+    meta = document.meta
+    canonical, hreflang = _read_links(document)
+    return Seo(
+        meta_description=meta("description"),
+        og_title=meta("og:title"),
+        og_description=meta("og:description"),
+        og_image=document.base.absolute(meta("og:image", "og:image:url", "og:image:secure_url")),
+        twitter_title=meta("twitter:title"),
+        twitter_description=meta("twitter:description"),
+        canonical=canonical,
+        robots=meta("robots"),
+        hreflang=hreflang,
+        images_alt=_read_alts(document),
+    )
+
+
+def _read_links(document: Document) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """The canonical URL and the pairs of language and URL of the page's translations."""
+    canonical: str | None = None
+    hreflang: list[tuple[str, str]] = []
+    absolute = document.base.absolute
+    for element in document.by_tag["link"]:
+        rel = (element.attr("rel") or "").lower()
+        if "alternate" in rel:
+            language = fold(element.attr("hreflang"))
+            if language and (url := absolute(element.attr("href"))):
+                hreflang.append((language, url))
+        elif canonical is None and "canonical" in rel:
+            canonical = absolute(element.attr("href"))
+    return canonical, tuple(hreflang)
+
+
+def _read_alts(document: Document) -> tuple[str, ...]:
+    """The alternative texts of images, where there are any."""
+    alts = [alt for image in document.by_tag["img"] if (alt := image.attr("alt"))]
+    return tuple([alt for text in alts if (alt := fold(text))])

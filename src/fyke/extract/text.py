@@ -1,0 +1,41 @@
+"""Text as records hold it: entities resolved, tags gone, white space folded."""
+
+import re
+from html import unescape
+
+__all__ = ["fold", "plain", "well_formed"]
+
+TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+
+
+def fold(text: str | None) -> str | None:
+    """`text` with runs of white space as one space; None when nothing is left."""
+    if text is None:
+        return None
+    return " ".join(text.split()) or None
+
+
+def plain(value: object) -> str | None:
+    """A value of structured data as text: numbers written out, markup and double escaping removed."""
+    if isinstance(value, str):
+        if "&" in value:
+            value = unescape(value)
+        if "<" in value:
+            value = TAG.sub(" ", value)
+        return " ".join(value.split()) or None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def well_formed(text: str) -> str:
+    """`text` without lone surrogates, which no encoding could store.
+
+    UTF-16 is the encoding that CPython checks fastest for text beyond Latin-1."""
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-16-le")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
