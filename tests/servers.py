@@ -59,12 +59,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def process_state(pid: int) -> str:
+    """The letter that Linux has for it: T is stopped, X gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
+
+
 def alive(pid: int) -> bool:
     """Whether the process runs; one that has ended but is not yet collected does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    return process_state(pid) not in "ZX"
 
 
 def family(pid: int) -> list[int]:
@@ -188,7 +193,10 @@ class Server(ABC):
 
     def pause(self) -> None:
         """Let it hang: connections stay open, nothing answers."""
-        send(family(self.pid), signal.SIGSTOP)
+        pids = family(self.pid)
+        send(pids, signal.SIGSTOP)
+        while any(process_state(pid) not in "TXZ" for pid in pids):
+            sleep(0.001)  # the signal takes effect when the process is next about to run
 
     def resume(self) -> None:
         send(family(self.pid), signal.SIGCONT)

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncmy
 import asyncpg
 import pytest
-from tests.servers import MariaDB, Postgres, Redis, alive, wait_gone
+from tests.servers import MariaDB, Postgres, Redis, alive, process_state, wait_gone
 from tests.services import ROOT, Services
 
 
@@ -83,7 +83,7 @@ def test_server_can_be_restarted_and_paused(own_redis: Redis) -> None:
     assert own_redis.running
     assert own_redis.pid != pid
     own_redis.pause()
-    assert Path(f"/proc/{own_redis.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    assert process_state(own_redis.pid) == "T"
     own_redis.resume()
     assert own_redis.answers()
 
