@@ -207,8 +207,8 @@ Effect = (
 
 
 class Outcome(Struct, frozen=True):
-    """How task `task` of lane `lane` came out of its claim number `claims`. `late` is how many µs after its slot it
-    started; `delay` how many µs a retry waits; a requeued task may take a new `payload`."""
+    """How task `task` of lane `lane` came out of its claim number `claims`. `late` is how many µs after
+    its slot it started; `delay` how many µs a retry waits; a requeued task may take a new `payload`."""
 
     task: int
     lane: int

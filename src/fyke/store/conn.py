@@ -43,9 +43,7 @@ class Conn(Protocol):
         A value named `+column` is added to what the column holds."""
         ...
 
-    async def select_first(
-        self, sql: str, wants: Sequence[tuple[int, int, int, int]]
-    ) -> Sequence[Row]:
+    async def select_first(self, sql: str, wants: Sequence[tuple[int, int, int, int]]) -> Sequence[Row]:
         """For each want (three parameters `$1 $2 $3`, and a limit) the first rows of `sql`, all in one."""
         ...
 

@@ -1,6 +1,7 @@
 """MySQL 8 and MariaDB 10.6+ through asyncmy: READ COMMITTED, bulk statements are long texts."""
 
 import re
+import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -28,6 +29,11 @@ def translate(sql: str) -> tuple[str, tuple[int, ...]]:
     order = tuple(int(n) - 1 for n in _PARAMETER.findall(sql))
     text = _PARAMETER.sub("%s", sql)
     return text.replace("{lock}", " FOR UPDATE").replace("{skip}", " FOR UPDATE SKIP LOCKED"), order
+
+
+def spell(sql: str, want: tuple[int, ...]) -> str:
+    """The text with the numbers written into it."""
+    return _PARAMETER.sub(lambda match: str(want[int(match[1]) - 1]), sql)
 
 
 class MysqlConn:
@@ -60,13 +66,11 @@ class MysqlConn:
             end = f" ON DUPLICATE KEY UPDATE {columns[0]}={table}.{columns[0]}"
         elif on == "update":
             keys = key.split(",")
-            end = " ON DUPLICATE KEY UPDATE " + ",".join(
-                f"{c}=VALUES({c})" for c in columns if c not in keys
-            )
+            end = " ON DUPLICATE KEY UPDATE " + ",".join(f"{c}=VALUES({c})" for c in columns if c not in keys)
         for start in range(0, len(rows), ROWS):
             piece = rows[start : start + ROWS]
             values = ",".join([one] * len(piece))
-            sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {values}{end}"  # noqa: S608 - names are ours
+            sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {values}{end}"
             await self.cursor.execute(sql, [v for row in piece for v in row])
 
     async def update(
@@ -92,7 +96,7 @@ class MysqlConn:
         if not wants:
             return []
         parts = [
-            "(" + _PARAMETER.sub(lambda m, w=want: str(w[int(m[1]) - 1]), sql) + f" LIMIT {want[3]})"
+            "(" + spell(sql, want) + f" LIMIT {want[3]})"
             for want in wants
         ]
         await self.cursor.execute(" UNION ALL ".join(parts))
@@ -129,11 +133,12 @@ class MysqlDatabase:
             "charset": "utf8mb4",
             "autocommit": False,
             "connect_timeout": 10,
-            "init_command": "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, "
-            "time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+            "init_command": "SET SESSION time_zone = '+00:00', "
+            "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
         }
         self.connections = connections
         self.pool: Any = None
+        self.prepared: weakref.WeakSet[Any] = weakref.WeakSet()
 
     async def open(self) -> None:
         async def connect() -> Any:
@@ -169,6 +174,9 @@ class MysqlDatabase:
             whole = False
             try:
                 async with raw.cursor() as cursor:
+                    if raw not in self.prepared:
+                        await cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                        self.prepared.add(raw)
                     result = await work(MysqlConn(cursor))
                 await raw.commit()
                 whole = True

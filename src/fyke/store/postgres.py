@@ -42,7 +42,7 @@ def translate(sql: str) -> str:
 @lru_cache(maxsize=256)
 def insert_sql(table: str, columns: tuple[str, ...], on: str, key: str) -> str:
     arrays = ",".join(f"${i + 1}::{array_type(table, c)}" for i, c in enumerate(columns))
-    sql = f"INSERT INTO {table} ({','.join(columns)}) SELECT * FROM unnest({arrays})"  # noqa: S608 - names are ours
+    sql = f"INSERT INTO {table} ({','.join(columns)}) SELECT * FROM unnest({arrays})"
     if on == "ignore":
         sql += " ON CONFLICT DO NOTHING"
     elif on == "update":
@@ -62,7 +62,7 @@ def update_sql(table: str, keys: tuple[str, ...], values: tuple[str, ...]) -> st
         for i, v in enumerate(values)
     )
     where = " AND ".join(f"{table}.{k}=r.c{i}" for i, k in enumerate(keys))
-    return f"UPDATE {table} SET {sets} FROM unnest({arrays}) AS r({names}) WHERE {where}"  # noqa: S608 - names are ours
+    return f"UPDATE {table} SET {sets} FROM unnest({arrays}) AS r({names}) WHERE {where}"
 
 
 @lru_cache(maxsize=64)

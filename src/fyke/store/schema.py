@@ -18,7 +18,9 @@ from sqlalchemy import (
     Table,
     Text,
 )
+from sqlalchemy import text as sql_text
 from sqlalchemy.dialects import mysql
+from sqlalchemy.schema import SchemaItem
 
 __all__ = ["metadata"]
 
@@ -28,7 +30,7 @@ LONG_TEXT = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 LONG_BYTES = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 KEY16 = LargeBinary(16).with_variant(mysql.BINARY(16), "mysql", "mariadb")
 KEY32 = LargeBinary(32).with_variant(mysql.BINARY(32), "mysql", "mariadb")
-MYSQL = {
+MYSQL: dict[str, Any] = {
     "mysql_engine": "InnoDB",
     "mysql_charset": "utf8mb4",
     "mysql_collate": "utf8mb4_bin",
@@ -36,7 +38,7 @@ MYSQL = {
 }
 
 
-def table(name: str, *parts: Any) -> Table:
+def table(name: str, *parts: SchemaItem) -> Any:
     return Table(name, metadata, *parts, **MYSQL)
 
 
@@ -59,6 +61,11 @@ def number(name: str) -> Column[int]:
 
 def word(name: str, length: int = 255, *, null: bool = False) -> Column[str]:
     return Column(name, String(length), nullable=null)
+
+
+def where(condition: str) -> dict[str, Any]:
+    """A partial index, for those that have them."""
+    return {"sqlite_where": sql_text(condition), "postgresql_where": sql_text(condition)}
 
 
 def text(name: str, *, null: bool = True) -> Column[str]:
@@ -155,8 +162,10 @@ tasks = table(
     Column("dedupe", KEY16),
     text("url", null=False),
     text("payload", null=False),
-    Index("tasks_claim", "lane", "job", "state", "place"),
-    Index("tasks_lease", "lease"),
+    # Where the database has partial indexes, a task leaves the first when it is claimed and is in the
+    # second only while it is leased; elsewhere the state in the key has to do.
+    Index("tasks_claim", "lane", "job", "state", "place", **where("state = 0")),
+    Index("tasks_lease", "lease", **where("lease IS NOT NULL")),
 )
 
 delayed = table(
@@ -171,6 +180,13 @@ suspects = table(
     big("task", key=True),
     big("due"),
     Index("suspects_due", "due"),
+)
+
+alone = table(  # suspects that run now, and under which lease
+    "alone",
+    big("task", key=True),
+    big("lease"),
+    Index("alone_lease", "lease"),
 )
 
 dedupe_keys = table(

@@ -34,7 +34,8 @@ _json = msgspec.json.Encoder()
 
 @lru_cache(maxsize=512)
 def translate(sql: str) -> tuple[str, frozenset[int]]:
-    """The text for SQLite, and which parameters are lists."""
+    """The text for SQLite, and which parameters are lists. A list of numbers or texts goes as JSON; one
+    of bytes cannot, and is spelled out by `spell` at the mark left for it."""
     lists: set[int] = set()
 
     def replace(match: re.Match[str]) -> str:
@@ -45,6 +46,15 @@ def translate(sql: str) -> tuple[str, frozenset[int]]:
 
     text = _PARAMETER.sub(replace, sql.replace("{lock}", "").replace("{skip}", ""))
     return text, frozenset(lists)
+
+
+def spell(text: str, args: tuple[Any, ...], which: int) -> tuple[str, tuple[Any, ...]]:
+    """Replace the list of bytes at parameter `which` by as many parameters, a round number of them."""
+    values = list(args[which])
+    values += [values[-1]] * (-len(values) % 64)
+    marks = ",".join(f"?{len(args) + i + 1}" for i in range(len(values)))
+    text = text.replace(f"IN (SELECT value FROM json_each(?{which + 1}))", f"IN ({marks})")
+    return text, (*args[:which], None, *args[which + 1 :], *values)
 
 
 def chunked(rows: Sequence[T]) -> list[Sequence[T]]:
@@ -60,7 +70,7 @@ def chunked(rows: Sequence[T]) -> list[Sequence[T]]:
 @lru_cache(maxsize=1024)
 def insert_sql(table: str, columns: tuple[str, ...], rows: int, on: str, key: str) -> str:
     one = "(" + ",".join("?" * len(columns)) + ")"
-    sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {','.join([one] * rows)}"  # noqa: S608 - names are ours
+    sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {','.join([one] * rows)}"
     if on == "ignore":
         sql += " ON CONFLICT DO NOTHING"
     elif on == "update":
@@ -81,8 +91,7 @@ def update_sql(table: str, keys: tuple[str, ...], values: tuple[str, ...], rows:
     )
     where = " AND ".join(f"{table}.{k}=r.c{i}" for i, k in enumerate(keys))
     return (
-        f"WITH r({names}) AS (VALUES {','.join([one] * rows)}) "  # noqa: S608 - names are ours
-        f"UPDATE {table} SET {sets} FROM r WHERE {where}"
+        f"WITH r({names}) AS (VALUES {','.join([one] * rows)}) UPDATE {table} SET {sets} FROM r WHERE {where}"
     )
 
 
@@ -91,7 +100,7 @@ def first_sql(sql: str, wants: int) -> str:
     parts = []
     for i in range(wants):
         part = _PARAMETER.sub(lambda m, i=i: f"?{i * 4 + int(m[2])}", sql)  # type: ignore[misc]  # bound default
-        parts.append(f"SELECT * FROM ({part} LIMIT ?{i * 4 + 4})")  # noqa: S608 - built from our own texts
+        parts.append(f"SELECT * FROM ({part} LIMIT ?{i * 4 + 4})")
     return " UNION ALL ".join(parts)
 
 
@@ -105,18 +114,22 @@ class SqliteConn:
         return clock.now()
 
     async def fetch(self, sql: str, *args: Any) -> Sequence[Row]:
-        text, lists = translate(sql)
-        return self.raw.execute(text, self._bind(args, lists)).fetchall()
+        return self._run(sql, args).fetchall()
 
     async def execute(self, sql: str, *args: Any) -> int:
-        text, lists = translate(sql)
-        return self.raw.execute(text, self._bind(args, lists)).rowcount
+        return self._run(sql, args).rowcount
 
-    @staticmethod
-    def _bind(args: tuple[Any, ...], lists: frozenset[int]) -> tuple[Any, ...]:
-        if not lists:
-            return args
-        return tuple(_json.encode(list(a)).decode() if i in lists else a for i, a in enumerate(args))
+    def _run(self, sql: str, args: tuple[Any, ...]) -> sqlite3.Cursor:
+        text, lists = translate(sql)
+        if lists:
+            for which in lists:
+                if args[which] and isinstance(args[which][0], bytes):
+                    text, args = spell(text, args, which)
+            args = tuple(
+                _json.encode(a).decode() if i in lists and isinstance(a, list | tuple) else a
+                for i, a in enumerate(args)
+            )
+        return self.raw.execute(text, args)
 
     async def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Row], *, on: str = "error", key: str = ""
@@ -201,14 +214,19 @@ class _Thread:
         loop.call_soon_threadsafe(ready.set_result, None)
         while (item := self.waiting.get()[2]) is not None:
             work, caller, future = item
-            try:
-                result, error = self._transact(conn, work), None
-            except sqlite3.Error as failure:
-                result, error = None, as_store_error(failure)
-            except BaseException as failure:  # whatever work raises belongs to its caller, not to this thread
-                result, error = None, failure
-            caller.call_soon_threadsafe(_resolve, future, result, error)
+            result, problem = self._attempt(conn, work)
+            caller.call_soon_threadsafe(_resolve, future, result, problem)
         raw.close()
+
+    def _attempt(
+        self, conn: SqliteConn, work: Callable[[Conn], Awaitable[T]]
+    ) -> tuple[T | None, BaseException | None]:
+        try:
+            return self._transact(conn, work), None
+        except sqlite3.Error as error:
+            return None, as_store_error(error)
+        except BaseException as error:  # whatever work raises belongs to its caller, not to this thread
+            return None, error
 
     def _transact(self, conn: SqliteConn, work: Callable[[Conn], Awaitable[T]]) -> T:
         if not self.writes:

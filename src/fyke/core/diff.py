@@ -1,0 +1,97 @@
+"""What changed between two looks at a page: a pure comparison."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from fyke.core.outcome import Change, Compare
+
+__all__ = ["ADDED", "MODIFIED", "REMOVED", "UNCHANGED", "Snapshot", "compare", "removed"]
+
+ADDED, REMOVED, MODIFIED, UNCHANGED = "ADDED", "REMOVED", "MODIFIED", "UNCHANGED"
+
+
+class Snapshot(Struct, frozen=True, gc=False):
+    """What a URL held when it was last read for a target."""
+
+    url: str
+    domain: str
+    target: str
+    last_hash: str | None
+    last_title: str | None
+    last_h1: str | None
+    last_data: bytes
+    last_crawl_at: int
+    last_job: int
+
+
+_decode = msgspec.json.Decoder().decode
+
+
+def _shown(data: dict[str, Any], name: str) -> str | None:
+    value = data.get(name)
+    return None if value is None else str(value)[:64]
+
+
+def compare(before: Snapshot | None, now: Compare) -> Change | None:
+    """The row of the diff, or None when there is nothing to say (gone, and never known)."""
+    if now.gone:
+        return removed(before, now.seq, now.at) if before else None
+    current = _decode(now.data)
+    if before is None:
+        return Change(
+            now.seq,
+            now.url,
+            ADDED,
+            now.at,
+            price_curr=_shown(current, "price"),
+            availability_curr=_shown(current, "availability"),
+            title_curr=now.title,
+        )
+    past = current if before.last_data == now.data else _decode(before.last_data)
+    fields = _fields_changed(before, past, now, current)
+    return Change(
+        now.seq,
+        now.url,
+        MODIFIED if fields else UNCHANGED,
+        now.at,
+        prev_at=before.last_crawl_at,
+        fields_changed=";".join(fields),
+        price_prev=_shown(past, "price"),
+        price_curr=_shown(current, "price"),
+        availability_prev=_shown(past, "availability"),
+        availability_curr=_shown(current, "availability"),
+        title_prev=before.last_title,
+        title_curr=now.title,
+    )
+
+
+def _fields_changed(
+    before: Snapshot, past: dict[str, Any], now: Compare, current: dict[str, Any]
+) -> list[str]:
+    fields = []
+    if before.last_title != now.title:
+        fields.append("title")
+    if before.last_h1 != now.h1:
+        fields.append("h1")
+    if past is not current:
+        fields += sorted(k for k in past.keys() | current.keys() if past.get(k) != current.get(k))
+    if before.last_hash != now.content_hash:
+        fields.append("text")
+    return fields
+
+
+def removed(before: Snapshot, seq: int, at: int) -> Change:
+    """The row for a page that is no longer there."""
+    past = _decode(before.last_data)
+    return Change(
+        seq,
+        before.url,
+        REMOVED,
+        at,
+        prev_at=before.last_crawl_at,
+        price_prev=_shown(past, "price"),
+        availability_prev=_shown(past, "availability"),
+        title_prev=before.last_title,
+    )

@@ -1,0 +1,182 @@
+"""Every setting, in one place, and the only reader of the environment.
+
+A setting comes from, in order: `FYKE_*` environment variables, the `.env` file of the working
+directory, the TOML file that `FYKE_CONFIG` names (or `fyke.toml` in the working directory), its
+default.
+"""
+
+import os
+from functools import cache
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from fyke.core.errors import InvalidSetting, UnknownName
+
+__all__ = ["Settings", "load"]
+
+Names = Annotated[list[str], NoDecode]
+
+
+class Settings(BaseSettings):
+    """What can be set. Lists are written with commas."""
+
+    model_config = SettingsConfigDict(env_prefix="FYKE_", env_file=".env", extra="ignore", frozen=True)
+
+    data_dir: Path = Field(Path(".fyke"), description="Where the embedded database, objects and keys live.")
+    database_url: str = Field(
+        "",
+        description="sqlite:///path, postgresql://… or mysql://…; empty: SQLite in the data directory.",
+    )
+    database_connections: int = Field(
+        6, ge=2, le=100, description="Connections a process keeps to the database."
+    )
+    sqlite_synchronous: Literal["FULL", "NORMAL"] = Field(
+        "FULL",
+        description="FULL: every commit is on the disk. NORMAL: a power cut may lose the last moments.",
+    )
+    objects_dir: str = Field(
+        "", description="Where exports and bodies go; empty: `objects` in the data directory."
+    )
+    policies: Path | None = Field(None, description="A YAML file of policies laid over the shipped ones.")
+
+    host: str = Field("127.0.0.1", description="The address the server binds to.")
+    port: int = Field(8000, ge=0, le=65535, description="The port the server binds to.")
+    cors_origins: Names = Field(
+        ["http://localhost:3000"], description="Origins that browsers may call the API from."
+    )
+    grace_seconds: float = Field(30.0, ge=0, le=3600, description="How long a stop waits for what runs.")
+
+    workers: int = Field(1, ge=0, le=64, description="Worker processes; 1 runs inside the server.")
+    concurrency: int = Field(64, ge=1, le=2000, description="Tasks a worker runs at once.")
+    lease_seconds: float = Field(15.0, ge=1, le=3600, description="How long a silent worker keeps its tasks.")
+
+    egress_allow: Names = Field(
+        [], description="Addresses (CIDR) and host names that may be fetched though they are not public."
+    )
+    user_agent: str = Field(
+        "Fyke/0.1 (+https://github.com/fyke/fyke)",
+        description="What targets are told when no policy says otherwise.",
+    )
+    connect_timeout: float = Field(10.0, gt=0, le=300, description="Seconds to connect, TLS included.")
+    read_timeout: float = Field(
+        20.0, gt=0, le=300, description="Seconds without a byte before a transfer ends."
+    )
+    total_timeout: float = Field(
+        60.0, gt=0, le=3600, description="Seconds for an attempt, redirects included."
+    )
+    max_header_bytes: int = Field(64_000, ge=1_000, description="Bytes of response headers accepted.")
+    max_body_bytes: int = Field(10_000_000, ge=1_000, description="Bytes of a body accepted, as sent.")
+    max_inflated_bytes: int = Field(30_000_000, ge=1_000, description="Bytes of a body accepted, inflated.")
+    max_redirects: int = Field(10, ge=0, le=50, description="Redirects followed.")
+
+    retry_attempts: int = Field(3, ge=1, le=100, description="Attempts at a page, the first included.")
+    retry_base: float = Field(2.0, ge=0, description="Seconds before the second attempt.")
+    retry_factor: float = Field(2.0, ge=1, description="By how much each further wait is longer.")
+    retry_cap: float = Field(600.0, ge=0, description="Seconds a wait never exceeds.")
+
+    keep_results_days: float = Field(30, gt=0, description="Days that ended jobs and their pages are kept.")
+    keep_failures_days: float = Field(90, gt=0, description="Days that failed jobs are kept.")
+    max_urls_per_request: int = Field(
+        100_000, ge=1, description="URLs that one request to the API may carry."
+    )
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="The least level logged."
+    )
+    log_format: Literal["auto", "json", "text"] = Field(
+        "auto", description="auto: readable on a terminal, else JSON."
+    )
+
+    @field_validator("cors_origins", "egress_allow", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        toml = TomlConfigSettingsSource(settings_cls, os.environ.get("FYKE_CONFIG", "fyke.toml"))
+        return init_settings, env_settings, dotenv_settings, toml
+
+    @property
+    def store_url(self) -> str:
+        """The database's URL."""
+        return self.database_url or f"sqlite:///{(self.data_dir / 'fyke.db').absolute()}"
+
+    @property
+    def embedded(self) -> bool:
+        return self.store_url.startswith("sqlite")
+
+    @property
+    def objects_path(self) -> Path:
+        return Path(self.objects_dir) if self.objects_dir else self.data_dir / "objects"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the server is bound to this machine alone."""
+        return self.host == "localhost" or (self.host[0].isdigit() and ip_address(self.host).is_loopback)
+
+
+def load(**overrides: Any) -> Settings:
+    """Read and validate; InvalidSetting names what is wrong."""
+    _refuse_unknown()
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise as_invalid(error) from None
+
+
+def as_invalid(error: ValidationError) -> InvalidSetting:
+    problems = [(f"FYKE_{'_'.join(str(p) for p in e['loc']).upper()}", str(e["msg"])) for e in error.errors()]
+    return InvalidSetting(
+        "; ".join(f"{name}: {message}" for name, message in problems),
+        fields=[{"field": name, "message": message} for name, message in problems],
+    )
+
+
+@cache
+def names() -> tuple[str, ...]:
+    return tuple(f"FYKE_{name.upper()}" for name in Settings.model_fields)
+
+
+def _refuse_unknown() -> None:
+    """A misspelt setting would be ignored in silence: name the nearest instead."""
+    for name in os.environ:
+        if name.startswith("FYKE_") and name not in names() and name != "FYKE_CONFIG":
+            raise UnknownName("setting", name, names())
+
+
+class Described(BaseModel):
+    """One setting, for people."""
+
+    name: str
+    default: str
+    description: str
+
+
+def described() -> list[Described]:
+    """All settings in the order of this file."""
+    return [
+        Described(
+            name=f"FYKE_{name.upper()}", default=str(field.default), description=field.description or ""
+        )
+        for name, field in Settings.model_fields.items()
+    ]

@@ -1,0 +1,174 @@
+"""Adding tasks: lanes and queues come into being with the first task that needs them.
+
+The ids of lanes are made from their keys, so adding needs no look-up. Callers hold the locks of the
+lanes that exist already; those that do not are made here, under the protection of their own insert.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fyke.core.ids import key16, key63, new_id
+from fyke.core.task import Kind, LaneSpec, NewTask
+from fyke.store.conn import Conn
+from fyke.store.queue.lanes import BANDS, Lane
+from fyke.store.queue.sql import lock_lanes
+
+__all__ = ["Plan", "lane_of", "plan_tasks", "write_tasks"]
+
+URGENT = -(1 << 40)  # the place of what comes before all pages of a job
+
+
+class Plan(Struct):
+    """What of the tasks asked for is really to be added. `room` is how many more the job may take;
+    `cut` says that some were left out for that."""
+
+    tasks: list[NewTask]
+    pages: int
+    room: int
+    cut: bool
+    band: int
+
+
+def lane_of(spec: LaneSpec) -> int:
+    return key63(spec.key)
+
+
+async def plan_tasks(conn: Conn, job: int, tasks: Sequence[NewTask]) -> Plan:
+    """Leave out URLs the job has seen, and what its budget of URLs does not allow. Locks the job."""
+    row = (await conn.fetch("SELECT total, max_urls, band FROM jobs WHERE id = $1{lock}", job))[0]
+    total, most, band = row
+    keyed: dict[bytes, NewTask] = {}
+    plan = Plan([], 0, most - total if most else 1 << 40, False, band)
+    for task in tasks:
+        if task.kind == Kind.PAGE:
+            keyed.setdefault(key16(task.url), task)
+        else:
+            plan.tasks.append(task)
+    if keyed:
+        known = await conn.fetch(
+            "SELECT url_key FROM seen WHERE job = $1 AND url_key IN $2", job, list(keyed)
+        )
+        for (key,) in known:
+            del keyed[bytes(key)]
+        fresh = list(keyed.items())[: max(0, plan.room)]
+        plan.cut = len(fresh) < len(keyed)
+        plan.room -= len(fresh)
+        plan.pages = len(fresh)
+        plan.tasks += [task for _, task in fresh]
+        await conn.insert("seen", ("job", "url_key"), [(job, key) for key, _ in fresh])
+    return plan
+
+
+async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], now: int) -> int:
+    """Insert the planned tasks, and count them in their queues and in `lanes` (locked rows, which the
+    caller writes back); how many there were."""
+    tasks = await _without_pending(conn, plan.tasks)
+    if not tasks:
+        return 0
+    await _make_lanes(conn, tasks, lanes)
+    await conn.insert(
+        "tasks",
+        ("id", "job", "lane", "kind", "state", "place", "seq", "attempt", "dedupe", "url", "payload"),
+        [
+            (
+                identity,
+                job,
+                lane_of(task.lane),
+                task.kind,
+                int(task.delay > 0),
+                task.seq if task.kind == Kind.PAGE else URGENT + task.seq,
+                task.seq,
+                1,
+                task.dedupe,
+                task.url,
+                task.payload.decode(),
+            )
+            for identity, task in tasks
+        ],
+    )
+    await conn.insert("delayed", ("task", "due"), [(i, now + t.delay) for i, t in tasks if t.delay > 0])
+    await conn.insert("dedupe_keys", ("dedupe", "task"), [(t.dedupe, i) for i, t in tasks if t.dedupe])
+    await _count(conn, job, plan.band, tasks, lanes, now)
+    return len(tasks)
+
+
+async def _without_pending(conn: Conn, tasks: Sequence[NewTask]) -> list[tuple[int, NewTask]]:
+    """Give ids; leave out tasks whose dedupe key a pending task has."""
+    keys = [task.dedupe for task in tasks if task.dedupe]
+    pending: set[bytes] = set()
+    if keys:
+        rows = await conn.fetch("SELECT dedupe FROM dedupe_keys WHERE dedupe IN $1", keys)
+        pending = {bytes(row[0]) for row in rows}
+    chosen: list[tuple[int, NewTask]] = []
+    for task in tasks:
+        if task.dedupe:
+            if task.dedupe in pending:
+                continue
+            pending.add(task.dedupe)
+        chosen.append((new_id(), task))
+    return chosen
+
+
+async def _make_lanes(conn: Conn, tasks: Sequence[tuple[int, NewTask]], lanes: dict[int, Lane]) -> None:
+    fresh: dict[int, LaneSpec] = {}
+    for _, task in tasks:
+        identity = lane_of(task.lane)
+        if identity not in lanes:
+            fresh[identity] = task.lane
+    if not fresh:
+        return
+    await conn.insert(
+        "lanes",
+        ("id", "name", "band", "spacing", "base_spacing", "burst", "cap"),
+        [
+            (i, s.key[:300], BANDS - 1, s.interval, s.interval, s.burst, s.cap)
+            for i, s in sorted(fresh.items())
+        ],
+        on="ignore",
+    )
+    lanes.update(await lock_lanes(conn, fresh))
+
+
+async def _count(
+    conn: Conn,
+    job: int,
+    band: int,
+    tasks: Sequence[tuple[int, NewTask]],
+    lanes: dict[int, Lane],
+    now: int,
+) -> None:
+    counts: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    for _, task in tasks:
+        lane = lane_of(task.lane)
+        counts.setdefault(lane, 0)
+        if task.delay > 0:
+            continue
+        place = task.seq if task.kind == Kind.PAGE else URGENT + task.seq
+        counts[lane] += 1
+        lowest[lane] = min(place, lowest.get(lane, place))
+    rows = await conn.fetch(
+        "SELECT lane, queued, low, active FROM queues WHERE job = $1 AND lane IN $2", job, sorted(counts)
+    )
+    there = {row[0]: row for row in rows}
+    await conn.insert(
+        "queues",
+        ("lane", "job", "queued", "low", "turn"),
+        [(lane, job, n, lowest.get(lane, 0), now) for lane, n in sorted(counts.items()) if lane not in there],
+    )
+    await conn.update(
+        "queues",
+        ("lane", "job"),
+        ("queued", "low"),
+        [
+            (lane, job, queued + counts[lane], min(low, lowest.get(lane, low)))
+            for lane, queued, low, _ in there.values()
+        ],
+    )
+    for lane, n in counts.items():
+        if n and (lane not in there or there[lane][3]):
+            row = lanes[lane]
+            row.band = band if row.queued == 0 else min(row.band, band)
+            row.queued += n
+            row.refresh(now)

@@ -1,0 +1,107 @@
+"""Which tasks a claim takes: one pure decision over rows that were read under lock.
+
+Lanes come in the order in which they became due. Of a lane's queues, one for each job, the one whose
+turn is earliest goes first; being served moves its turn behind the others of its band. So jobs of
+equal rank alternate, a job of better rank goes before, and none waits for ever.
+
+A lane from which nothing can be taken (its jobs are at their caps, stopped, or locked by somebody
+else) is looked at again a little later, the later the more of them there are: a job with a cap of 2
+over 100,000 lanes must not make every claim walk past them all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from fyke.store.queue.lanes import Lane, slots, turn_at
+
+__all__ = ["JobRow", "QueueRow", "Take", "choose"]
+
+PARK_STEP = 1_000  # µs for each lane found in vain
+PARK_MOST = 500_000
+
+
+class QueueRow(Struct):
+    """The tasks of one job that wait in one lane."""
+
+    lane: int
+    job: int
+    queued: int
+    low: int
+    turn: int
+
+
+class JobRow(Struct):
+    """A job as a claim sees it, locked."""
+
+    id: int
+    open: bool
+    band: int
+    cap: int
+    in_flight: int
+
+
+class Take(Struct):
+    """Take up to `len(starts)` tasks from a queue, to start at these times."""
+
+    queue: QueueRow
+    lane: Lane
+    starts: list[int]
+
+
+def choose(
+    lanes: Sequence[Lane], queues: Iterable[QueueRow], jobs: Mapping[int, JobRow], want: int, now: int
+) -> list[Take]:
+    """Decide, and move lanes, queues and jobs on as if every task were found."""
+    by_lane: dict[int, list[QueueRow]] = {lane.id: [] for lane in lanes}
+    for queue in queues:
+        by_lane[queue.lane].append(queue)
+    takes: list[Take] = []
+    vain: list[Lane] = []
+    for lane in lanes:
+        if want <= 0:
+            break
+        taken = _from_lane(lane, by_lane[lane.id], jobs, want, now)
+        want -= sum(len(take.starts) for take in taken)
+        takes += taken
+        if not taken:
+            vain.append(lane)
+        _settle_band(lane, by_lane[lane.id], jobs)
+        lane.refresh(now)
+    for lane in vain:
+        lane.look_at = max(lane.look_at, now + min(PARK_MOST, PARK_STEP * len(vain)))
+    return takes
+
+
+def _from_lane(
+    lane: Lane, queues: list[QueueRow], jobs: Mapping[int, JobRow], want: int, now: int
+) -> list[Take]:
+    takes: list[Take] = []
+    for queue in sorted(queues, key=lambda q: q.turn):
+        job = jobs.get(queue.job)
+        if job is None or not job.open:
+            continue
+        room = min(want, queue.queued, job.cap - job.in_flight if job.cap else want)
+        if room <= 0:
+            continue
+        starts = slots(lane, room, now)
+        if not starts:
+            break
+        takes.append(Take(queue, lane, starts))
+        taken = len(starts)
+        want -= taken
+        lane.in_flight += taken
+        lane.queued -= taken
+        queue.queued -= taken
+        queue.turn = turn_at(now, job.band)
+        job.in_flight += taken
+        if want <= 0:
+            break
+    return takes
+
+
+def _settle_band(lane: Lane, queues: list[QueueRow], jobs: Mapping[int, JobRow]) -> None:
+    """A lane is served as its best waiting task is."""
+    bands = [jobs[q.job].band for q in queues if q.queued > 0 and q.job in jobs]
+    if bands:
+        lane.band = min(bands)

@@ -1,0 +1,201 @@
+"""Claiming: one short transaction that hands out tasks and is the politeness decision besides.
+
+Rows are locked in one order everywhere: lanes, then jobs, then tasks. A claim never waits for a lock:
+lanes and jobs that somebody holds are left out. Under a lane's lock nobody else touches its queues or
+its ready tasks.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from fyke.core.errors import LeaseLost
+from fyke.core.task import Batch, JobInfo, Task
+from fyke.store.conn import Conn, Row
+from fyke.store.queue.choose import JobRow, QueueRow, Take, choose
+from fyke.store.queue.lanes import AGEING, BANDS, LANE_COLUMNS, Lane
+from fyke.store.queue.sql import TASK_COLUMNS, write_lanes
+
+__all__ = ["TaskState", "check_lease", "claim"]
+
+IDLE = 500_000  # µs after which an idle worker asks again of its own accord
+
+
+class TaskState(IntEnum):
+    READY = 0
+    DELAYED = 1
+    LEASED = 2
+    SUSPECT = 3
+
+
+LEASE = "SELECT until FROM leases WHERE id = $1"
+
+HEADS = "SELECT " + ", ".join(
+    f"(SELECT min(look_at) FROM lanes WHERE waiting = 1 AND band = {band})" for band in range(BANDS)
+)
+
+READY_LANES = f"""
+    SELECT {LANE_COLUMNS} FROM lanes
+    WHERE waiting = 1 AND band = $1 AND look_at <= $2
+    ORDER BY look_at LIMIT $3 {{skip}}"""
+
+QUEUES = """
+    SELECT lane, job, queued, low, turn FROM queues
+    WHERE lane IN $1 AND active = 1 AND queued > 0"""
+
+JOBS = """
+    SELECT id, state, phase, stop, band, cap, in_flight, options, definition FROM jobs
+    WHERE id IN $1 ORDER BY id {skip}"""
+
+READY_TASKS = f"""
+    SELECT {TASK_COLUMNS} FROM tasks
+    WHERE lane = $1 AND job = $2 AND state = 0 AND place >= $3
+    ORDER BY place"""
+
+TAKE = """
+    UPDATE tasks SET state = 2, lease = $1, claims = claims + 1 WHERE id IN $2 AND state = 0"""
+
+BEGIN_JOBS = """
+    UPDATE jobs SET state = 'running', started_at = coalesce(started_at, $2),
+        deadline_at = CASE WHEN time_limit > 0 AND deadline_at = 0 THEN $2 + time_limit ELSE deadline_at END
+    WHERE id IN $1 AND state = 'queued'"""
+
+
+async def check_lease(conn: Conn, lease: int) -> int:
+    """The time by the database's clock, if the lease still holds then."""
+    now = await conn.now()
+    found = await conn.fetch(LEASE, lease)
+    if not found or found[0][0] <= now:
+        raise LeaseLost
+    return now
+
+
+async def claim(conn: Conn, lease: int, want: int) -> Batch:
+    """Hand out up to `want` tasks under the lease."""
+    now = await check_lease(conn, lease)
+    heads = (await conn.fetch(HEADS))[0]
+    lanes = await _lock_lanes(conn, heads, want, now)
+    suspects = bool(await conn.fetch("SELECT 1 FROM suspects WHERE due <= $1 LIMIT 1", now))
+    if not lanes:
+        return Batch([], {}, _retry_in(heads, now), suspects)
+    ids = [lane.id for lane in lanes]
+    queues = [QueueRow(*row) for row in await conn.fetch(QUEUES, ids)]
+    rows = await conn.fetch(JOBS, sorted({queue.job for queue in queues}))
+    jobs = {r[0]: JobRow(r[0], _open(r), r[4], r[5], r[6]) for r in rows}
+    jobs[0] = JobRow(0, True, 0, 0, 0)  # Fyke's own tasks: a job without a row, always open
+    before = {lane.id: lane.queued for lane in lanes}
+    takes = choose(lanes, queues, jobs, want, now)
+    tasks = await _take(conn, takes, lease, now) if takes else []
+    await _heal(lanes, queues, before)
+    await write_lanes(conn, lanes)
+    await _write_queues(conn, takes)
+    await _write_jobs(conn, takes, rows, now)
+    chosen = {task.job for task in tasks}
+    infos = {0: JobInfo(0, b"{}")} | {
+        r[0]: JobInfo(r[0], r[7].encode(), bytes(r[8])) for r in rows if r[0] in chosen
+    }
+    return Batch(tasks, infos, 0 if len(tasks) >= want else _soonest(lanes, now), suspects)
+
+
+def _open(row: Row) -> bool:
+    _, state, phase, stop, *_ = row
+    return state in ("queued", "running") and phase == "crawl" and stop is None
+
+
+async def _lock_lanes(conn: Conn, heads: Row, want: int, now: int) -> list[Lane]:
+    """Lock due lanes, those of the band that has waited longest (with its rank) first."""
+    due = sorted(
+        (head + band * AGEING, band) for band, head in enumerate(heads) if head is not None and head <= now
+    )
+    lanes: list[Lane] = []
+    for _, band in due:
+        if len(lanes) >= want:
+            break
+        rows = await conn.fetch(READY_LANES, band, now, want - len(lanes))
+        lanes += [Lane(*row) for row in rows]
+    return lanes
+
+
+def _retry_in(heads: Row, now: int) -> int:
+    waits: list[int] = [head - now for head in heads if head is not None]
+    return max(500, min([IDLE, *waits]))
+
+
+def _soonest(lanes: Sequence[Lane], now: int) -> int:
+    waits = [lane.look_at - now for lane in lanes if lane.waiting]
+    return max(0, min([IDLE, *waits]))
+
+
+async def _take(conn: Conn, takes: Sequence[Take], lease: int, now: int) -> list[Task]:
+    """Read and lease the chosen tasks; give back to lane, queue and job what was not found."""
+    wants = [(t.lane.id, t.queue.job, t.queue.low, len(t.starts)) for t in takes]
+    rows = await conn.select_first(READY_TASKS, wants)
+    if rows:
+        touched = await conn.execute(TAKE, lease, [row[0] for row in rows])
+        if touched != len(rows):
+            raise RuntimeError(f"claimed {touched} of {len(rows)} tasks under the lane's lock")
+    found: dict[tuple[int, int], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row[2], row[1]), []).append(row)
+    tasks: list[Task] = []
+    for take in takes:
+        mine = found.get((take.lane.id, take.queue.job), [])
+        mine.sort(key=lambda row: row[4])
+        missing = len(take.starts) - len(mine)
+        if missing:
+            # The counter said more than there is from the low-water mark on: look from the start
+            # next time, and if that was the start, there is nothing.
+            take.lane.in_flight -= missing
+            take.queue.queued = 0 if take.queue.low == LOWEST else take.queue.queued + missing
+            take.queue.low = LOWEST
+        elif mine:
+            take.queue.low = mine[-1][4]
+        for row, start in zip(mine, take.starts, strict=False):
+            tasks.append(_task(row, max(0, start - now), take.lane.spacing))
+        del take.starts[len(mine) :]
+    return tasks
+
+
+LOWEST = -(1 << 62)
+
+
+def _task(row: Row, wait: int, spacing: int, *, alone: bool = False) -> Task:
+    identity, job, lane, kind, _place, seq, claims, attempt, url, payload = row
+    return Task(
+        id=identity,
+        job=job,
+        lane=lane,
+        kind=kind,
+        seq=seq,
+        url=url,
+        payload=payload.encode(),
+        attempt=attempt,
+        claims=claims + 1,
+        wait=wait,
+        interval=spacing,
+        alone=alone,
+    )
+
+
+async def _heal(lanes: Sequence[Lane], queues: Sequence[QueueRow], before: dict[int, int]) -> None:
+    """A lane's count is the sum of its active queues', all of which were read."""
+    sums: dict[int, int] = {}
+    for queue in queues:
+        sums[queue.lane] = sums.get(queue.lane, 0) + queue.queued
+    for lane in lanes:
+        lane.queued = sums.get(lane.id, 0)
+        lane.waiting = int(lane.queued > 0 and (lane.cap == 0 or lane.in_flight < lane.cap))
+
+
+async def _write_queues(conn: Conn, takes: Sequence[Take]) -> None:
+    rows = [(t.queue.lane, t.queue.job, t.queue.queued, t.queue.low, t.queue.turn) for t in takes]
+    await conn.update("queues", ("lane", "job"), ("queued", "low", "turn"), rows)
+
+
+async def _write_jobs(conn: Conn, takes: Sequence[Take], rows: Sequence[Row], now: int) -> None:
+    taken: dict[int, int] = {}
+    for take in takes:
+        taken[take.queue.job] = taken.get(take.queue.job, 0) + len(take.starts)
+    await conn.update("jobs", ("id",), ("+in_flight",), sorted((j, n) for j, n in taken.items() if j and n))
+    fresh = [row[0] for row in rows if row[1] == "queued" and taken.get(row[0])]
+    if fresh:
+        await conn.execute(BEGIN_JOBS, fresh, now)

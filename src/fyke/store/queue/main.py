@@ -1,0 +1,100 @@
+"""The queue port over SQL: each call is one transaction, and work that is added wakes who waits."""
+
+import asyncio
+from collections.abc import Sequence
+
+from fyke.core.clock import SECOND
+from fyke.core.errors import LeaseLost
+from fyke.core.ids import new_id
+from fyke.core.outcome import AddTasks, Outcome, Settled, SourceRead, Verdict
+from fyke.core.task import Batch, WorkerInfo
+from fyke.store.conn import Conn, Database
+from fyke.store.queue import upkeep
+from fyke.store.queue.claim import claim
+from fyke.store.queue.settle import settle
+from fyke.store.queue.suspects import claim_suspect
+
+__all__ = ["SqlQueue"]
+
+
+class SqlQueue:
+    """See core.queue.Queue."""
+
+    def __init__(self, database: Database, lease_seconds: float = 15.0) -> None:
+        self.database = database
+        self.lease_seconds = lease_seconds
+        self._waiters: set[asyncio.Event] = set()
+
+    async def open_lease(self, worker: WorkerInfo) -> int:
+        lease = new_id()
+
+        async def work(conn: Conn) -> None:
+            now = await conn.now()
+            until = now + int(self.lease_seconds * SECOND)
+            await conn.insert(
+                "leases",
+                ("id", "worker", "host", "pid", "opened_at", "until"),
+                [(lease, worker.name, worker.host, worker.pid, now, until)],
+            )
+
+        await self.database.write(work, urgent=True)
+        return lease
+
+    async def claim(self, lease: int, want: int) -> Batch:
+        return await self.database.write(lambda conn: claim(conn, lease, want))
+
+    async def claim_suspect(self, lease: int) -> Batch:
+        return await self.database.write(lambda conn: claim_suspect(conn, lease))
+
+    async def renew(self, lease: int) -> None:
+        async def work(conn: Conn) -> int:
+            now = await conn.now()
+            return await conn.execute(
+                "UPDATE leases SET until = $2 WHERE id = $1 AND until > $3",
+                lease,
+                now + int(self.lease_seconds * SECOND),
+                now,
+            )
+
+        if not await self.database.write(work, urgent=True):
+            raise LeaseLost
+
+    async def settle(self, lease: int, outcomes: Sequence[Outcome]) -> Settled:
+        settled = await self.database.write(lambda conn: settle(conn, lease, outcomes))
+        if any(_brings_work(outcome) for outcome in outcomes):
+            self.wake()
+        return settled
+
+    async def hand_back(self, lease: int, tasks: Sequence[int]) -> None:
+        chosen = list(tasks)
+        for start in range(0, len(chosen), upkeep.CHUNK):
+            some = chosen[start : start + upkeep.CHUNK]
+            await self.database.write(lambda conn, some=some: upkeep.free_lease(conn, lease, some))  # type: ignore[misc]
+        self.wake()
+
+    async def close_lease(self, lease: int) -> None:
+        while await self.database.write(lambda conn: upkeep.free_lease(conn, lease)) == upkeep.CHUNK:
+            pass
+        self.wake()
+
+    def wake(self) -> None:
+        """Tell everybody in this process who waits that there may be work."""
+        for waiter in self._waiters:
+            waiter.set()
+
+    async def wait(self, timeout: float) -> None:
+        waiter = asyncio.Event()
+        self._waiters.add(waiter)
+        try:
+            async with asyncio.timeout(timeout):
+                await waiter.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._waiters.discard(waiter)
+
+
+def _brings_work(outcome: Outcome) -> bool:
+    return outcome.verdict == Verdict.REQUEUE or any(
+        type(effect) in (AddTasks, SourceRead) for effect in outcome.effects
+    )

@@ -1,0 +1,231 @@
+"""Settling: one transaction that completes a batch of tasks and writes what they brought.
+
+Locks are taken in one order everywhere: lanes by id, jobs by id where new tasks need them, then the
+tasks that still carry the lease. An outcome whose task does not is refused, alone, unless it is one
+that was settled before: then the answer was lost, not the work, and it is accepted again.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from fyke.core.outcome import (
+    COMPLETING,
+    AddSources,
+    AddTasks,
+    Outcome,
+    Settled,
+    SlowLane,
+    SourceRead,
+    Verdict,
+)
+from fyke.core.task import Kind
+from fyke.store.conn import Conn, Row
+from fyke.store.effects import apply_effects
+from fyke.store.queue.add import lane_of, plan_tasks, write_tasks
+from fyke.store.queue.claim import LEASE
+from fyke.store.queue.lanes import Lane, slow
+from fyke.store.queue.progress import JobDelta, move_jobs
+from fyke.store.queue.sources import add_sources, begin_next, end_source
+from fyke.store.queue.sql import lock_lanes, write_lanes
+
+__all__ = ["TaskRow", "settle"]
+
+TASKS = """
+    SELECT id, job, lane, kind, place, seq, claims, attempt, url, dedupe FROM tasks
+    WHERE id IN $1 AND lease = $2 ORDER BY id {lock}"""
+
+SETTLED_BEFORE = "SELECT task, claims FROM finished WHERE task IN $1 AND lease = $2"
+
+FINISHED = ("task", "job", "lease", "claims", "kind", "seq", "verdict", "at")
+
+
+class TaskRow(Struct):
+    """A leased task as it is read under lock."""
+
+    id: int
+    job: int
+    lane: int
+    kind: str
+    place: int
+    seq: int
+    claims: int
+    attempt: int
+    url: str
+    dedupe: bytes | None
+
+
+class Work(Struct):
+    """What one settling is about to do."""
+
+    now: int
+    lease: int
+    pairs: list[tuple[TaskRow, Outcome]] = field(default_factory=list)
+    lanes: dict[int, Lane] = field(default_factory=dict)
+    deltas: dict[int, JobDelta] = field(default_factory=dict)
+
+    def delta(self, job: int) -> JobDelta:
+        return self.deltas.setdefault(job, JobDelta())
+
+
+async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled:
+    now = await conn.now()
+    held = await conn.fetch(LEASE, lease)
+    if not held or held[0][0] <= now:
+        return await _answer_late(conn, lease, outcomes)
+    work = Work(now, lease)
+    children = [e for o in outcomes for e in o.effects if type(e) is AddTasks]
+    lane_ids = {o.lane for o in outcomes} | {lane_of(t.lane) for e in children for t in e.tasks}
+    work.lanes = await lock_lanes(conn, lane_ids)
+    by_id = {o.task: o for o in outcomes}
+    rows = [TaskRow(*row) for row in await conn.fetch(TASKS, sorted(by_id), lease)]
+    work.pairs = [(row, by_id[row.id]) for row in rows if by_id[row.id].claims == row.claims]
+    work.pairs.sort(key=lambda pair: pair[0].seq)
+    room = await _add_tasks(conn, work) if children else {}
+    await _move_plans(conn, work)
+    await apply_effects(conn, now, work.pairs, work.delta)
+    await _complete(conn, work)
+    await _put_back(conn, work)
+    await _move_lanes(conn, work)
+    await move_jobs(conn, now, work.deltas)
+    accepted = [row.id for row, _ in work.pairs]
+    rest = [o for o in outcomes if o.task not in set(accepted)]
+    if not rest:
+        return Settled(accepted, [], room)
+    late = await _answer_late(conn, lease, rest)
+    return Settled(accepted + late.accepted, late.refused, room)
+
+
+async def _answer_late(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled:
+    """Outcomes whose tasks are not held (any more): accepted if they were settled before."""
+    rows = await conn.fetch(SETTLED_BEFORE, [o.task for o in outcomes], lease)
+    before = {(row[0], row[1]) for row in rows}
+    accepted = [o.task for o in outcomes if (o.task, o.claims) in before]
+    refused = [o.task for o in outcomes if (o.task, o.claims) not in before]
+    return Settled(accepted, refused)
+
+
+async def _add_tasks(conn: Conn, work: Work) -> dict[int, int]:
+    """Add the children; by job, how many more its plan may take."""
+    room: dict[int, int] = {}
+    for row, outcome in work.pairs:
+        for effect in outcome.effects:
+            if type(effect) is AddTasks:
+                plan = await plan_tasks(conn, row.job, effect.tasks)
+                delta = work.delta(row.job)
+                delta.open += await write_tasks(conn, row.job, plan, work.lanes, work.now)
+                delta.total += plan.pages
+                if plan.cut:
+                    delta.close_reason = "max_urls"
+                room[row.job] = plan.room
+    return room
+
+
+async def _move_plans(conn: Conn, work: Work) -> None:
+    """Sources found and read: the next one becomes a task, or the plan is done."""
+    for row, outcome in work.pairs:
+        for effect in outcome.effects:
+            if type(effect) is AddSources:
+                await add_sources(conn, row.job, effect)
+            elif type(effect) is SourceRead:
+                await end_source(conn, row.job, effect)
+                delta = work.delta(row.job)
+                delta.warnings += effect.warnings
+                if effect.message:
+                    delta.log.append(effect.message)
+                more = await begin_next(conn, row.job, effect.next_seq, work.lanes, work.now)
+                delta.open += int(more)
+                delta.planned = not more
+
+
+async def _complete(conn: Conn, work: Work) -> None:
+    """Move done tasks to `finished`, and count them."""
+    done = [(row, outcome) for row, outcome in work.pairs if outcome.verdict in COMPLETING]
+    if not done:
+        return
+    await conn.insert(
+        "finished",
+        FINISHED,
+        [(r.id, r.job, work.lease, r.claims, r.kind, r.seq, o.verdict, work.now) for r, o in done],
+    )
+    ids = [row.id for row, _ in done]
+    await conn.execute("DELETE FROM tasks WHERE id IN $1", ids)
+    if any(row.dedupe for row, _ in done):
+        await conn.execute(
+            "DELETE FROM dedupe_keys WHERE dedupe IN $1", [row.dedupe for row, _ in done if row.dedupe]
+        )
+    for row, outcome in done:
+        delta = work.delta(row.job)
+        delta.open -= 1
+        if row.kind == Kind.PAGE:
+            delta.count(outcome.verdict)
+            delta.pages.append(row.seq)
+
+
+async def _put_back(conn: Conn, work: Work) -> None:
+    """Tasks that are to be tried again, at once or later."""
+    ready = [(r, o) for r, o in work.pairs if o.verdict == Verdict.REQUEUE and not o.delay]
+    later = [
+        (r, o)
+        for r, o in work.pairs
+        if o.verdict == Verdict.RETRY or (o.verdict == Verdict.REQUEUE and o.delay)
+    ]
+    await conn.update(
+        "tasks",
+        ("id",),
+        ("state", "lease", "attempt"),
+        [(r.id, 0, None, r.attempt) for r, _ in ready]
+        + [(r.id, 1, None, r.attempt + (o.verdict == Verdict.RETRY)) for r, o in later],
+    )
+    payloads = [(r.id, o.payload.decode()) for r, o in (*ready, *later) if o.payload is not None]
+    await conn.update("tasks", ("id",), ("payload",), payloads)
+    await conn.insert("delayed", ("task", "due"), [(r.id, work.now + o.delay) for r, o in later])
+    if ready:
+        await back_to_queue(conn, [(r.lane, r.job, r.place) for r, _ in ready], work.lanes)
+
+
+async def back_to_queue(conn: Conn, tasks: Sequence[tuple[int, int, int]], lanes: dict[int, Lane]) -> None:
+    """Count tasks (lane, job, place) as waiting again; their lanes are locked."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for lane, job, place in tasks:
+        groups.setdefault((lane, job), []).append(place)
+    keys = sorted(groups)
+    rows = await conn.fetch(
+        "SELECT q.lane, q.job, q.queued, q.low, q.active, coalesce(j.band, 0)"
+        " FROM queues q LEFT JOIN jobs j ON j.id = q.job"
+        " WHERE q.lane IN $1 AND q.job IN $2",
+        sorted({lane for lane, _ in keys}),
+        sorted({job for _, job in keys}),
+    )
+    updates: list[Row] = []
+    for lane, job, queued, low, active, band in rows:
+        places = groups.get((lane, job))
+        if places is None:
+            continue
+        updates.append((lane, job, queued + len(places), min(low, *places)))
+        if active:
+            row = lanes[lane]
+            row.band = band if row.queued == 0 else min(row.band, band)
+            row.queued += len(places)
+    await conn.update("queues", ("lane", "job"), ("queued", "low"), updates)
+
+
+async def _move_lanes(conn: Conn, work: Work) -> None:
+    for row, outcome in work.pairs:
+        lane = work.lanes[row.lane]
+        for effect in outcome.effects:
+            if type(effect) is SlowLane:
+                slow(lane, work.now, effect.pause, effect.halve, effect.duration, effect.interval)
+        if outcome.verdict == Verdict.CONTINUE:
+            continue
+        lane.in_flight = max(0, lane.in_flight - 1)
+        if lane.cap == 1 and lane.spacing and outcome.late:
+            # It started late, and nothing after it has been handed out: the next keeps its distance.
+            lane.next_slot += min(outcome.late, lane.spacing)
+        delta = work.delta(row.job)
+        delta.in_flight -= 1
+        delta.bytes += outcome.bytes_in
+        delta.residential_bytes += outcome.residential_bytes
+    for lane in work.lanes.values():
+        lane.refresh(work.now)
+    await write_lanes(conn, work.lanes.values())

@@ -1,0 +1,88 @@
+"""Sources of a job's plan: lists, sitemaps, sites; read one after another, in order.
+
+One at a time keeps the order of a job's URLs the same however often its reading is interrupted: each
+source counts on from where the one before it ended, and what was added before a crash is seen again
+and ignored.
+"""
+
+from typing import Any
+
+import msgspec
+
+from fyke.core.ids import key16
+from fyke.core.outcome import AddSources, Source, SourceRead
+from fyke.core.task import Kind, LaneSpec, NewTask
+from fyke.store.conn import Conn
+from fyke.store.queue.add import Plan, lane_of, write_tasks
+from fyke.store.queue.lanes import Lane
+from fyke.store.queue.sql import lock_lanes
+
+__all__ = ["add_sources", "begin_next", "end_source"]
+
+_lane = msgspec.json.Decoder(LaneSpec)
+
+
+async def add_sources(conn: Conn, job: int, effect: AddSources) -> int:
+    """Append sources that the job does not have yet; how many."""
+    keyed = {key16(f"source {source.location}"): source for source in effect.sources}
+    known = await conn.fetch("SELECT url_key FROM seen WHERE job = $1 AND url_key IN $2", job, list(keyed))
+    for (key,) in known:
+        del keyed[bytes(key)]
+    if not keyed:
+        return 0
+    last = (await conn.fetch("SELECT coalesce(max(number), -1) FROM sources WHERE job = $1", job))[0][0]
+    await conn.insert("seen", ("job", "url_key"), [(job, key) for key in keyed])
+    await conn.insert(
+        "sources",
+        ("job", "number", "kind", "location", "lane", "depth", "state"),
+        [_row(job, last + 1 + i, source) for i, source in enumerate(keyed.values())],
+    )
+    return len(keyed)
+
+
+def _row(job: int, number: int, source: Source) -> tuple[Any, ...]:
+    lane = msgspec.json.encode(source.lane).decode()
+    return (job, number, source.kind, source.location, lane, source.depth, "waiting")
+
+
+async def end_source(conn: Conn, job: int, read: SourceRead) -> None:
+    await conn.execute(
+        "UPDATE sources SET state = $3, entries = $4, warnings = $5, message = $6"
+        " WHERE job = $1 AND number = $2",
+        job,
+        read.number,
+        "read" if read.complete else "failed",
+        read.entries,
+        read.warnings,
+        read.message,
+    )
+
+
+async def begin_next(
+    conn: Conn, job: int, first_seq: int, lanes: dict[int, Lane], now: int, band: int = 0
+) -> bool:
+    """Make a task of the next source; False when there is none and the plan is done."""
+    rows = await conn.fetch(
+        "SELECT number, kind, location, lane, depth FROM sources"
+        " WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1",
+        job,
+        ["waiting", "reading"],
+    )
+    if not rows:
+        return False
+    number, kind, location, lane_json, depth = rows[0]
+    lane = _lane.decode(lane_json)
+    await conn.execute(
+        "UPDATE sources SET state = 'reading', first_seq = $3 WHERE job = $1 AND number = $2",
+        job,
+        number,
+        first_seq,
+    )
+    payload = msgspec.json.encode(
+        {"number": number, "kind": kind, "location": location, "first_seq": first_seq, "depth": depth}
+    )
+    if lane_of(lane) not in lanes:
+        lanes.update(await lock_lanes(conn, [lane_of(lane)]))
+    task = NewTask(Kind.PLAN, number, lane, url=location, payload=payload)
+    await write_tasks(conn, job, Plan([task], 0, 0, False, band), lanes, now)
+    return True

@@ -1,0 +1,227 @@
+"""Upkeep of the queue: small steps that any process may run at any time, each one transaction.
+
+Every step handles at most CHUNK rows and says how many it handled; whoever gets CHUNK runs it again.
+"""
+
+from collections.abc import Sequence
+
+from fyke.core.clock import SECOND
+from fyke.core.outcome import PageRow, Verdict
+from fyke.core.page import ErrorClass
+from fyke.core.task import Kind
+from fyke.store.conn import Conn, Row
+from fyke.store.effects import PAGE_COLUMNS
+from fyke.store.queue.progress import JobDelta, move_jobs
+from fyke.store.queue.settle import back_to_queue
+from fyke.store.queue.sql import lock_lanes, write_lanes
+
+__all__ = ["CHUNK", "STRIKES", "audit", "end_stopped", "free_lease", "promote", "settle_activity", "sweep"]
+
+CHUNK = 500
+STRIKES = 3
+STRIKE_DELAY = 2 * SECOND  # a suspect rests between its runs, longer each time
+
+HELD = """
+    SELECT id, job, lane, place, kind, seq, url, strikes, claims FROM tasks
+    WHERE lease = $1 ORDER BY id LIMIT $2"""
+
+
+async def sweep(conn: Conn) -> int:
+    """Take back the tasks of one lease that has run out. Its worker may have died of one of them."""
+    now = await conn.now()
+    rows = await conn.fetch("SELECT id FROM leases WHERE until <= $1 ORDER BY until LIMIT 1", now)
+    return await take_back(conn, rows[0][0], now, suspect=True) if rows else 0
+
+
+async def free_lease(conn: Conn, lease: int, tasks: list[int] | None = None) -> int:
+    """Hand back tasks of a lease, or all of them and the lease with them, as if never claimed."""
+    now = await conn.now()
+    return await take_back(conn, lease, now, suspect=False, only=tasks)
+
+
+async def take_back(conn: Conn, lease: int, now: int, *, suspect: bool, only: list[int] | None = None) -> int:
+    if only is None:
+        rows = await conn.fetch(HELD, lease, CHUNK)
+    else:
+        rows = await conn.fetch(HELD.replace("ORDER BY", "AND id IN $3 ORDER BY"), lease, CHUNK, only)
+    lanes = await lock_lanes(conn, [row[2] for row in rows])
+    # Under the lanes' locks the rows stand still: read them again.
+    ids = [row[0] for row in rows]
+    rows = await conn.fetch(
+        "SELECT id, job, lane, place, kind, seq, url, strikes, claims FROM tasks"
+        " WHERE id IN $1 AND lease = $2 ORDER BY id {lock}",
+        ids,
+        lease,
+    )
+    for row in rows:
+        lanes[row[2]].in_flight = max(0, lanes[row[2]].in_flight - 1)
+    if suspect:
+        await _suspect(conn, lease, rows, now)
+    else:
+        await conn.execute("UPDATE tasks SET state = 0, lease = NULL WHERE id IN $1", [r[0] for r in rows])
+        await back_to_queue(conn, [(r[2], r[1], r[3]) for r in rows], lanes)
+    for lane in lanes.values():
+        lane.refresh(now)
+    await write_lanes(conn, lanes.values())
+    await move_jobs(conn, now, _deltas(rows))
+    if only is None and len(rows) < CHUNK:
+        await conn.execute("DELETE FROM leases WHERE id = $1", lease)
+    return len(rows)
+
+
+def _deltas(rows: Sequence[Row]) -> dict[int, JobDelta]:
+    deltas: dict[int, JobDelta] = {}
+    for row in rows:
+        deltas.setdefault(row[1], JobDelta()).in_flight -= 1
+    return deltas
+
+
+async def _suspect(conn: Conn, lease: int, rows: Sequence[Row], now: int) -> None:
+    """Tasks whose worker is gone run alone from now on; the one that already did gets a strike."""
+    alone = await conn.fetch("SELECT task FROM alone WHERE lease = $1", lease)
+    struck = {row[0] for row in alone}
+    await conn.execute("DELETE FROM alone WHERE lease = $1", lease)
+    out = [r for r in rows if r[0] in struck and r[7] + 1 >= STRIKES]
+    back = [r for r in rows if r not in out]
+    await conn.update(
+        "tasks",
+        ("id",),
+        ("state", "lease", "strikes"),
+        [(r[0], 3, None, r[7] + (r[0] in struck)) for r in back],
+    )
+    await conn.insert(
+        "suspects",
+        ("task", "due"),
+        [(r[0], now + STRIKE_DELAY * (r[7] + 1) if r[0] in struck else now) for r in back],
+        on="update",
+        key="task",
+    )
+    if out:
+        await _quarantine(conn, lease, out, now)
+
+
+async def _quarantine(conn: Conn, lease: int, rows: Sequence[Row], now: int) -> None:
+    """Set tasks aside that have killed their workers: done, as failures, for a person to look at."""
+    await conn.execute("DELETE FROM tasks WHERE id IN $1", [r[0] for r in rows])
+    await conn.insert(
+        "finished",
+        ("task", "job", "lease", "claims", "kind", "seq", "verdict", "at"),
+        [(r[0], r[1], lease, r[8], r[4], r[5], Verdict.QUARANTINED, now) for r in rows],
+    )
+    pages = [r for r in rows if r[4] == Kind.PAGE]
+    row = PageRow(0, "", "quarantined", now, error_class=ErrorClass.WORKER_KILLED)
+    message = f"its worker died {STRIKES} times while it ran alone"
+    names = [c for c in PAGE_COLUMNS if c not in ("job", "seq", "task", "url", "error_message")]
+    await conn.insert(
+        "pages",
+        ("job", "seq", "task", "url", "error_message", *names),
+        [(r[1], r[5], r[0], r[6], message, *(getattr(row, n) for n in names)) for r in pages],
+        on="update",
+        key="job,seq",
+    )
+    deltas: dict[int, JobDelta] = {}
+    for r in rows:
+        delta = deltas.setdefault(r[1], JobDelta())
+        delta.open -= 1
+        if r[4] == Kind.PAGE:
+            delta.failed += 1
+            delta.pages.append(r[5])
+        else:
+            delta.error_message = message
+    await move_jobs(conn, now, deltas)
+
+
+async def promote(conn: Conn) -> int:
+    """Make ready what was delayed and is due."""
+    now = await conn.now()
+    due = await conn.fetch("SELECT task FROM delayed WHERE due <= $1 ORDER BY due LIMIT $2", now, CHUNK)
+    if not due:
+        return 0
+    ids = [row[0] for row in due]
+    lane_rows = await conn.fetch("SELECT DISTINCT lane FROM tasks WHERE id IN $1", ids)
+    lanes = await lock_lanes(conn, [row[0] for row in lane_rows])
+    rows = await conn.fetch(
+        "SELECT id, job, lane, place FROM tasks WHERE id IN $1 AND state = 1 ORDER BY id {lock}", ids
+    )
+    rows = [row for row in rows if row[2] in lanes]
+    await conn.execute("UPDATE tasks SET state = 0 WHERE id IN $1", [row[0] for row in rows])
+    await conn.execute("DELETE FROM delayed WHERE task IN $1", ids)
+    await back_to_queue(conn, [(r[2], r[1], r[3]) for r in rows], lanes)
+    for lane in lanes.values():
+        lane.refresh(now)
+    await write_lanes(conn, lanes.values())
+    return len(due)
+
+
+async def settle_activity(conn: Conn) -> int:
+    """Queues of jobs that are stopped drop out of their lanes, so that claims do not walk past them;
+    those of jobs that go on come back."""
+    now = await conn.now()
+    rows = await conn.fetch(
+        "SELECT q.lane, q.job, q.active FROM queues q JOIN jobs j ON j.id = q.job"
+        " WHERE (q.active = 1 AND (j.phase <> 'crawl' OR j.stop IS NOT NULL))"
+        " OR (q.active = 0 AND j.phase = 'crawl' AND j.stop IS NULL) LIMIT $1",
+        CHUNK,
+    )
+    if not rows:
+        return 0
+    lanes = await lock_lanes(conn, [row[0] for row in rows])
+    await conn.update("queues", ("lane", "job"), ("active",), [(r[0], r[1], 1 - r[2]) for r in rows])
+    sums = await conn.fetch(
+        "SELECT q.lane, sum(q.queued), min(coalesce(j.band, 0)) FROM queues q"
+        " LEFT JOIN jobs j ON j.id = q.job WHERE q.lane IN $1 AND q.active = 1 AND q.queued > 0"
+        " GROUP BY q.lane",
+        sorted(lanes),
+    )
+    found = {row[0]: (int(row[1]), row[2]) for row in sums}
+    for lane in lanes.values():
+        lane.queued, lane.band = found.get(lane.id, (0, lane.band))
+        lane.refresh(now)
+    await write_lanes(conn, lanes.values())
+    return len(rows)
+
+
+async def end_stopped(conn: Conn) -> int:
+    """Jobs whose end no settling will bring: stopped or out of time while nothing of them runs."""
+    now = await conn.now()
+    rows = await conn.fetch(
+        "SELECT id FROM jobs WHERE phase = 'crawl' AND state IN $1 AND"
+        " ((stop IS NOT NULL AND in_flight = 0) OR (deadline_at > 0 AND deadline_at <= $2)"
+        " OR (open = 0)) LIMIT $3",
+        ["queued", "running", "cancelling"],
+        now,
+        CHUNK,
+    )
+    await move_jobs(conn, now, {row[0]: JobDelta() for row in rows})
+    return len(rows)
+
+
+async def audit(conn: Conn, after: int = -1) -> tuple[int, int]:
+    """Set the counters of lanes beyond id `after` right, if they are not: (corrected, last id)."""
+    now = await conn.now()
+    ids = [
+        row[0] for row in await conn.fetch("SELECT id FROM lanes WHERE id > $1 ORDER BY id LIMIT 100", after)
+    ]
+    if not ids:
+        return 0, -1
+    lanes = await lock_lanes(conn, ids)
+    ready = await conn.fetch(
+        "SELECT lane, job, count(*) FROM tasks WHERE lane IN $1 AND state = 0 GROUP BY lane, job", ids
+    )
+    flying_rows = await conn.fetch(
+        "SELECT lane, count(*) FROM tasks WHERE lane IN $1 AND state = 2 GROUP BY lane", ids
+    )
+    flying: dict[int, int] = {row[0]: row[1] for row in flying_rows}
+    counts = {(row[0], row[1]): row[2] for row in ready}
+    queues = await conn.fetch("SELECT lane, job, queued, active FROM queues WHERE lane IN $1", ids)
+    wrong = [(r[0], r[1], counts.get((r[0], r[1]), 0)) for r in queues if r[2] != counts.get((r[0], r[1]), 0)]
+    await conn.update("queues", ("lane", "job"), ("queued", "low"), [(*w, -(1 << 62)) for w in wrong])
+    corrected = len(wrong)
+    for lane in lanes.values():
+        queued = sum(counts.get((r[0], r[1]), 0) for r in queues if r[0] == lane.id and r[3])
+        if (lane.queued, lane.in_flight) != (queued, flying.get(lane.id, 0)):
+            corrected += 1
+        lane.queued, lane.in_flight = queued, flying.get(lane.id, 0)
+        lane.refresh(now)
+    await write_lanes(conn, lanes.values())
+    return corrected, ids[-1]
