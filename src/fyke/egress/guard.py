@@ -1,0 +1,179 @@
+"""The egress guard: nothing fetched on anyone's behalf reaches an address that is not global, unless
+the operator allows it.
+
+A URL is judged twice: as it is written (scheme, user name, literal addresses in whatever spelling), and
+by the address that its connection is really made to, at the moment of connecting and whatever the
+resolver had said before. The second is what makes it tight; the first gives the better reason.
+"""
+
+from asyncio import get_running_loop
+from collections.abc import Awaitable, Callable, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from socket import SOCK_STREAM, gaierror
+
+import can_ada
+from msgspec import Struct
+
+from fyke.core.errors import InvalidSetting
+from fyke.egress.addresses import Address, inner, parse, why_not_global
+
+__all__ = ["Admission", "Guard", "Resolver", "Verdict", "system_resolver"]
+
+Resolver = Callable[[str], Awaitable[Sequence[str]]]
+
+MAX_URL = 8192
+CACHE = 10_000
+
+
+class Verdict(Struct, frozen=True):
+    """Whether `url` (or an address, where one was asked about) may be connected to, and why not."""
+
+    url: str
+    allowed: bool
+    reason: str
+    addresses: tuple[str, ...] = ()
+
+
+class Admission(Struct, frozen=True, gc=False):
+    """A URL as the guard has read it: what is fetched is `href`, so that no second reading of the
+    original text can differ. `refusal` is None when it may be tried; `readable` is False for what is no
+    URL at all."""
+
+    href: str
+    host: str
+    refusal: str | None = None
+    readable: bool = True
+
+
+async def system_resolver(host: str) -> Sequence[str]:
+    """All addresses of a name, by the system's resolver."""
+    found = await get_running_loop().getaddrinfo(host, None, type=SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Guard:
+    """Judges URLs and addresses. `allow` names what is let through besides the public internet:
+    networks (10.1.0.0/16), addresses and host names. `resolver` replaces the system's."""
+
+    def __init__(self, allow: Sequence[str] = (), resolver: Resolver | None = None) -> None:
+        self.resolver = resolver
+        networks, hosts = _read_allow_list(allow)
+        self._networks = networks
+        self._hosts = hosts
+        self._addresses: dict[str, str | None] = {}
+        self._literals: dict[str, str | None] = {}
+
+    def admit(self, url: str) -> Admission:
+        """Judge the URL as written; no look-up."""
+        if len(url) > MAX_URL:
+            return Admission(url[:100], "", f"the URL is longer than {MAX_URL} characters", False)
+        try:
+            parsed = can_ada.parse(url)
+        except ValueError:
+            return Admission(url, "", "not a URL", False)
+        if parsed.protocol not in ("http:", "https:"):
+            return Admission(url, "", f"scheme {parsed.protocol[:-1]!r} is not http or https")
+        host = parsed.hostname
+        if parsed.has_credentials():
+            return Admission(url, host, "the URL carries a user name or password")
+        try:
+            refusal = self._literals[host]
+        except KeyError:
+            refusal = self._judge_host(host)
+        return Admission(parsed.href, host, refusal)
+
+    def check_url(self, url: str) -> Verdict:
+        """Judge the URL as written; no look-up."""
+        refusal = self.admit(url).refusal
+        return Verdict(url, refusal is None, refusal or "allowed")
+
+    def judge_address(self, ip: str) -> Verdict:
+        """Judge an address, of whatever name."""
+        refusal = self.refuse_address(ip)
+        return Verdict(ip, refusal is None, refusal or "allowed", (ip,))
+
+    def refuse_address(self, ip: str, host: str = "") -> str | None:
+        """Why no connection may be made to the address on behalf of `host`; None when it may."""
+        if host in self._hosts:
+            return None
+        try:
+            return self._addresses[ip]
+        except KeyError:
+            pass
+        address = parse(ip)
+        refusal = f"{ip} is not an address" if address is None else self._judge(address)
+        if len(self._addresses) >= CACHE:
+            self._addresses.clear()
+        self._addresses[ip] = refusal
+        return refusal
+
+    async def explain(self, url: str) -> Verdict:
+        """Judge the URL, and every address that its name has just now."""
+        admission = self.admit(url)
+        if admission.refusal is not None:
+            return Verdict(url, False, admission.refusal)
+        host = admission.host
+        if parse(host) is not None:
+            return Verdict(url, True, "allowed", (host.strip("[]"),))
+        try:
+            addresses = tuple(await (self.resolver or system_resolver)(host))
+        except (gaierror, OSError, UnicodeError):
+            addresses = ()
+        if not addresses:
+            return Verdict(url, True, f"allowed, but {host} has no address just now")
+        for ip in addresses:
+            refusal = self.refuse_address(ip, host)
+            if refusal is not None:
+                return Verdict(url, False, f"{host} has the address {refusal}", addresses)
+        return Verdict(url, True, "allowed", addresses)
+
+    def _judge_host(self, host: str) -> str | None:
+        """Judge a host as written, and remember it."""
+        name = host.rstrip(".")
+        refusal: str | None = None
+        if name not in self._hosts and host not in self._hosts:
+            address = parse(host)
+            if address is None and (name == "localhost" or name.endswith(".localhost")):
+                address = parse("127.0.0.1")
+            if address is not None:
+                refusal = self._judge(address)
+        if len(self._literals) >= CACHE:
+            self._literals.clear()
+        self._literals[host] = refusal
+        return refusal
+
+    def _judge(self, address: Address) -> str | None:
+        reason = why_not_global(address)
+        if reason is None:
+            return None
+        for candidate in {address, inner(address)}:
+            if any(
+                candidate.version == network.version and candidate in network for network in self._networks
+            ):
+                return None
+        return f"{address}, which is {reason}"
+
+
+def _read_allow_list(
+    allow: Sequence[str],
+) -> tuple[tuple[IPv4Network | IPv6Network, ...], frozenset[str]]:
+    networks: list[IPv4Network | IPv6Network] = []
+    hosts: set[str] = set()
+    for entry in allow:
+        text = entry.strip()
+        try:
+            networks.append(ip_network(text.strip("[]"), strict=False))
+            continue
+        except ValueError:
+            pass
+        try:
+            parsed = can_ada.parse(f"http://{text}/")
+        except ValueError:
+            parsed = None
+        if parsed is None or "/" in text or parsed.port or parsed.has_credentials() or not text:
+            raise InvalidSetting(
+                f"{entry!r} is neither a network such as 10.1.0.0/16, nor an address, nor a host name",
+                field="egress_allow",
+            )
+        hosts.add(parsed.hostname)
+    return tuple(networks), frozenset(hosts)

@@ -1,0 +1,198 @@
+"""Content encodings, inflated piece by piece, so that a bomb never unfolds beyond one piece.
+
+A piece holds at most PIECE bytes (zstd: a little more, see there). Who reads pieces counts them, and
+stops reading when it is enough.
+"""
+
+import zlib
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+import brotli  # type: ignore[import-untyped]  # ships no types
+import zstandard
+
+__all__ = ["ACCEPT_ENCODING", "BadEncoding", "Inflater", "inflater"]
+
+ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
+PIECE: Final = 256 * 1024
+MOST_LAYERS: Final = 2
+ZSTD_SLICE: Final = 128
+ZSTD_WINDOW: Final = 8 * 1024 * 1024  # the most that RFC 9659 lets a server use
+GZIP_MAGIC: Final = b"\x1f\x8b"
+
+
+class BadEncoding(Exception):
+    """The body is not what its Content-Encoding says."""
+
+
+class Inflater(Protocol):
+    """Takes compressed bytes, gives what they hold. `whole` says that the stream has come to its end."""
+
+    @property
+    def whole(self) -> bool: ...
+
+    def feed(self, data: bytes) -> Iterator[bytes]: ...
+
+
+class Zlib:
+    """gzip (of several members, too) and deflate (with and without zlib's header)."""
+
+    def __init__(self, bits: int | None) -> None:
+        self._bits = bits
+        self._object = None if bits is None else zlib.decompressobj(bits)
+        self.whole = True  # an empty body is a whole one
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._object is None:
+            if self.whole and self._bits is not None:
+                return  # what follows the end is padding; browsers drop it too
+            self._object = zlib.decompressobj(_deflate_bits(data))
+        self.whole = False
+        while True:
+            try:
+                piece = self._object.decompress(data, PIECE)
+            except zlib.error as error:
+                raise BadEncoding(str(error)) from None
+            if piece:
+                yield piece
+            if self._object.eof:
+                rest = self._object.unused_data
+                self.whole = True
+                if self._bits != 31 or not rest.startswith(GZIP_MAGIC):
+                    self._bits, self._object = 31, None
+                    return
+                self._object = zlib.decompressobj(31)
+                self.whole = False
+                data = rest
+            else:
+                data = self._object.unconsumed_tail
+                if not data and len(piece) < PIECE:
+                    return
+
+
+def _deflate_bits(data: bytes) -> int:
+    """ "deflate" means zlib's format; some servers send it without its header, and browsers take both."""
+    zlib_header = len(data) > 1 and data[0] & 15 == 8 and (data[0] << 8 | data[1]) % 31 == 0
+    return 15 if zlib_header or len(data) == 1 else -15
+
+
+class Brotli:
+    def __init__(self) -> None:
+        self._object = brotli.Decompressor()
+        self._begun = False
+
+    @property
+    def whole(self) -> bool:
+        return not self._begun or bool(self._object.is_finished())
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        self._begun = True
+        while not self._object.is_finished():
+            try:
+                piece = self._object.process(data, output_buffer_limit=PIECE)
+            except brotli.error as error:
+                raise BadEncoding(str(error)) from None
+            if piece:
+                yield piece
+            if self._object.can_accept_more_data():
+                return
+            data = b""
+
+
+class Zstd:
+    """Its decompressor gives all that it can at once, and four bytes can stand for 128 KiB: it is fed in
+    slices that hold at most a few MiB."""
+
+    def __init__(self) -> None:
+        self._maker = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
+        self._object = self._maker.decompressobj()
+        self.whole = True
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        start = 0
+        while start < len(data):
+            if self._object.eof:  # a stream may be several frames
+                self._object = self._maker.decompressobj()
+            part = data[start : start + ZSTD_SLICE]
+            start += len(part)
+            try:
+                piece = self._object.decompress(part)
+            except zstandard.ZstdError as error:
+                raise BadEncoding(str(error)) from None
+            self.whole = bool(self._object.eof)
+            if self.whole:
+                start -= len(self._object.unused_data)
+            if piece:
+                yield piece
+
+
+class Chain:
+    """Encodings applied one upon the other."""
+
+    def __init__(self, outer: Inflater, inner: Inflater) -> None:
+        self._outer = outer
+        self._inner = inner
+
+    @property
+    def whole(self) -> bool:
+        return self._outer.whole and self._inner.whole
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        for piece in self._outer.feed(data):
+            yield from self._inner.feed(piece)
+
+
+class MaybeGzip:
+    """A body that may be a gzip file by its first two bytes, as sitemaps are."""
+
+    def __init__(self) -> None:
+        self._object: Inflater | None = None
+        self._plain = False
+        self._held = b""
+
+    @property
+    def whole(self) -> bool:
+        return self._object is None or self._object.whole
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._plain:
+            yield data
+            return
+        if self._object is None:
+            data, self._held = self._held + data, b""
+            if data == GZIP_MAGIC[:1]:
+                self._held = data
+                return
+            if not data.startswith(GZIP_MAGIC):
+                self._plain = True
+                yield data
+                return
+            self._object = Zlib(31)
+        yield from self._object.feed(data)
+
+
+def _single(name: str) -> Inflater:
+    match name:
+        case "gzip" | "x-gzip":
+            return Zlib(31)
+        case "deflate":
+            return Zlib(None)
+        case "br":
+            return Brotli()
+        case "zstd":
+            return Zstd()
+    raise BadEncoding(f"unknown content encoding {name[:40]!r}")
+
+
+def inflater(content_encoding: str | None, gunzip: bool = False) -> Inflater | None:
+    """What undoes the Content-Encoding (and a gzip file inside, with `gunzip`); None when there is
+    nothing to undo. BadEncoding when it is one we do not know."""
+    names = [name for raw in (content_encoding or "").split(",") if (name := raw.strip().lower())]
+    names = [name for name in names if name != "identity"]
+    if len(names) > MOST_LAYERS:
+        raise BadEncoding(f"{len(names)} content encodings, one upon the other")
+    result: Inflater | None = MaybeGzip() if gunzip else None
+    for name in names:  # the last one named was applied last, and is undone first
+        layer = _single(name)
+        result = layer if result is None else Chain(layer, result)
+    return result

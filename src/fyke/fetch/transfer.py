@@ -1,0 +1,237 @@
+"""One easy handle of libcurl: set up once, used for one request after the other."""
+
+from collections.abc import Callable
+from socket import AF_INET, AF_INET6, socket
+from typing import Any, Final
+
+import pycurl  # type: ignore[import-untyped]  # ships no types
+from msgspec import Struct
+
+from fyke.core.page import ErrorClass
+from fyke.egress.guard import Guard
+from fyke.fetch.headers import Head, read_head, wanted_type
+from fyke.fetch.inflate import BadEncoding, Inflater, inflater
+from fyke.fetch.multi import Result
+from fyke.fetch.options import ClientOptions, Limits
+from fyke.fetch.problems import Problem, explain
+
+__all__ = ["Ask", "Transfer"]
+
+BUFFER: Final = 64 * 1024
+HIGH_WATER: Final = 4  # chunks of a stream that wait to be read
+NO_SOCKET: Final[int] = pycurl.SOCKET_BAD
+PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
+SWALLOWED: Final = 64 * 1024  # of the body of a redirect: enough to keep the connection
+
+
+class Ask(Struct, frozen=True, gc=False):
+    """What one hop asks for, and where it must stop."""
+
+    headers: tuple[bytes, ...]
+    types: tuple[str, ...]
+    body_bytes: int
+    inflated_bytes: int
+    truncate: bool
+    gunzip: bool
+
+
+class Transfer:
+    """Receives one response and keeps watch over its size. `problem` is why it was broken off."""
+
+    def __init__(self, guard: Guard, limits: Limits, options: ClientOptions) -> None:
+        self._guard = guard
+        self._limits = limits
+        self.lines: list[bytes] = []
+        self.chunks: list[bytes] = []
+        self.problem: Problem | None = None
+        self.head: Head | None = None
+        self.wire = 0
+        self.begun_at = 0.0
+        self.truncated = False
+        self.paused = False
+        self.on_chunk: Callable[[], None] | None = None  # set for a stream: chunks stay raw and are fetched
+        self.inflater: Inflater | None = None
+        self._host = ""
+        self._ask: Ask
+        self._inflated = 0
+        self._left = 0
+        self._headers_set: tuple[bytes, ...] = ()
+        self._timeout_set = 0
+        self.curl = self._new_curl(options)
+
+    def _new_curl(self, options: ClientOptions) -> pycurl.Curl:
+        curl = pycurl.Curl()
+        for option, value in (
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+            (pycurl.PROXY, ""),  # never one from the environment: the guard would judge the proxy's address
+            (pycurl.NETRC, pycurl.NETRC_IGNORED),
+            (pycurl.FOLLOWLOCATION, 0),
+            (pycurl.PATH_AS_IS, 1),
+            (pycurl.HTTP_CONTENT_DECODING, 0),
+            (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
+            (pycurl.BUFFERSIZE, BUFFER),
+            (pycurl.CONNECTTIMEOUT_MS, int(self._limits.connect * 1000)),
+            (pycurl.DNS_CACHE_TIMEOUT, options.dns_ttl),
+            (pycurl.OPENSOCKETFUNCTION, self._open_socket),
+            (pycurl.HEADERFUNCTION, self.lines.append),
+            (pycurl.WRITEFUNCTION, self._on_body),
+        ):
+            curl.setopt(option, value)
+        if options.ca_file is not None:
+            curl.setopt(pycurl.CAINFO, options.ca_file)
+        return curl
+
+    def prepare(self, url: str, host: str, ask: Ask, timeout: float) -> None:
+        """Make ready for a request; what the last one set and this one wants alike is left alone."""
+        self.lines.clear()
+        self.chunks = []
+        self.problem = None
+        self.head = None
+        self.wire = 0
+        self.truncated = False
+        self.paused = False
+        self._host = host
+        self._ask = ask
+        self.inflater = None
+        self._inflated = 0
+        curl = self.curl
+        curl.setopt(pycurl.URL, url)
+        if self._headers_set != ask.headers:
+            curl.setopt(pycurl.HTTPHEADER, list(ask.headers))
+            self._headers_set = ask.headers
+        milliseconds = max(1, int(timeout * 1000))
+        if self._timeout_set != milliseconds:
+            curl.setopt(pycurl.TIMEOUT_MS, milliseconds)
+            self._timeout_set = milliseconds
+
+    def pin(self, host: str, port: int, addresses: list[str]) -> None:
+        """Connect to these addresses for `host`, whatever a resolver says."""
+        self.curl.setopt(pycurl.RESOLVE, [f"+{host}:{port}:{','.join(addresses)}"])
+
+    def finish(self, result: Result) -> Problem | None:
+        """What went wrong, once the transfer is over."""
+        code, message = result
+        self.ensure_head()
+        if self.problem is not None and (code or self.problem[0] != ErrorClass.REFUSED):
+            return self.problem
+        if code and not (code == pycurl.E_WRITE_ERROR and self.truncated):
+            return explain(code, message)
+        if self.inflater is not None and not self.inflater.whole and not self.truncated:
+            return (ErrorClass.CONNECTION_LOST, "the compressed body ends in its middle")
+        return None
+
+    def ensure_head(self) -> None:
+        """Read the head, if no body came that made us do so."""
+        if self.head is None and self.lines:
+            self._begin()
+
+    def body(self) -> bytes:
+        chunks = self.chunks
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    def close(self) -> None:
+        self.curl.close()
+
+    def _open_socket(self, purpose: int, address: Any) -> int:
+        """Called by libcurl for every connection, with the address it is about to be made to."""
+        family, kind, protocol, peer = address
+        refusal = (
+            self._guard.refuse_address(peer[0], self._host)
+            if family in (AF_INET, AF_INET6)
+            else "not an internet address"
+        )
+        if refusal is not None:
+            self.problem = (ErrorClass.REFUSED, f"{self._host} has the address {refusal}")
+            return NO_SOCKET
+        try:
+            return socket(family, kind, protocol).detach()
+        except OSError as error:  # no descriptors left, no IPv6
+            self.problem = (ErrorClass.CONNECT, f"no socket: {error.strerror}")
+            return NO_SOCKET
+
+    def _begin(self) -> Head:
+        """Look at the head, before the first byte of the body is taken."""
+        self.head = head = read_head(self.lines)
+        limits, ask = self._limits, self._ask
+        if head.size > limits.header_bytes or len(head.headers) > limits.header_count:
+            self.problem = (
+                ErrorClass.HEADERS_TOO_LARGE,
+                f"{head.size} bytes in {len(head.headers)} headers, allowed are {limits.header_bytes} bytes "
+                f"in {limits.header_count}",
+            )
+            return head
+        self._left = ask.body_bytes
+        status = head.status
+        if 300 <= status < 400:
+            self._left = SWALLOWED
+            return head
+        if 200 <= status < 300 and ask.types and not wanted_type(head.get("content-type"), ask.types):
+            kind = (head.get("content-type") or "")[:80]
+            self.problem = (ErrorClass.CONTENT_TYPE, f"the content type is {kind!r}")
+            return head
+        encoding = head.get("content-encoding")
+        if encoding is not None or ask.gunzip:
+            try:
+                self.inflater = inflater(encoding, ask.gunzip)
+            except BadEncoding as error:
+                self.problem = (ErrorClass.BAD_ENCODING, str(error))
+                return head
+        announced = head.get("content-length") or ""
+        if announced.isdigit() and int(announced[:15]) > self._left and not ask.truncate:
+            message = f"a body of {announced[:15]} bytes, allowed are {self._left}"
+            self.problem = (ErrorClass.BODY_TOO_LARGE, message)
+        return head
+
+    def _on_body(self, chunk: bytes) -> int | None:
+        """Takes the body as it comes; 0 tells libcurl to stop."""
+        if self.head is None:
+            self._begin()
+            if self.problem is not None:
+                return 0
+        if self.on_chunk is not None and len(self.chunks) >= HIGH_WATER:
+            self.paused = True  # the same chunk comes again when there is room
+            return PAUSE
+        self.wire += len(chunk)
+        if self.wire > self._left:
+            return self._cut(chunk)
+        if self.on_chunk is not None:
+            self.chunks.append(chunk)
+            self.on_chunk()
+            return None
+        if self.inflater is None:
+            self.chunks.append(chunk)
+            return None
+        return self._inflate(self.inflater, chunk)
+
+    def _cut(self, chunk: bytes) -> int:
+        """More than is allowed came: keep what fits, or give up."""
+        if self._ask.truncate or self._left == SWALLOWED:
+            self.truncated = True
+            if self.inflater is None:
+                self.chunks.append(chunk[: len(chunk) - (self.wire - self._left)])
+            return 0
+        self.problem = (ErrorClass.BODY_TOO_LARGE, f"the body is larger than {self._left} bytes")
+        return 0
+
+    def _inflate(self, inflater: Inflater, chunk: bytes) -> int | None:
+        limit = self._ask.inflated_bytes
+        try:
+            for piece in inflater.feed(chunk):
+                self._inflated += len(piece)
+                if self._inflated <= limit:
+                    self.chunks.append(piece)
+                    continue
+                if self._ask.truncate:
+                    self.truncated = True
+                    self.chunks.append(piece[: len(piece) - (self._inflated - limit)])
+                else:
+                    self.problem = (
+                        ErrorClass.INFLATED_TOO_LARGE,
+                        f"the body inflates to more than {limit} bytes",
+                    )
+                return 0
+        except BadEncoding as error:
+            self.problem = (ErrorClass.BAD_ENCODING, str(error))
+            return 0
+        return None
