@@ -23,6 +23,7 @@ SYMBOLS: Final = {
     "ГРН": "UAH", "₩": "KRW", "원": "KRW", "₺": "TRY", "TL": "TRY", "₪": "ILS", "₫": "VND", "Đ": "VND",
     "฿": "THB", "₱": "PHP", "₦": "NGN", "₸": "KZT", "R$": "BRL", "A$": "AUD", "AU$": "AUD", "C$": "CAD",
     "CA$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "MX$": "MXN", "ZŁ": "PLN",
-    "KČ": "CZK", "FT": "HUF", "LEI": "RON", "ЛВ": "BGN", "ЛВ.": "BGN", "KR": "SEK", "KR.": "DKK", 
-    "FR.": "CHF", "SFR.": "CHF", "RP": "IDR", "RM": "MYR", "R": "ZAR", "S/": "PEN", "EURO": "EUR", "DH": "MAD",
+    "KČ": "CZK", "FT": "HUF", "LEI": "RON", "ЛВ": "BGN", "ЛВ.": "BGN", "KR": "SEK", "KR.": "DKK",
+    "FR.": "CHF", "SFR.": "CHF", "RP": "IDR", "RM": "MYR", "R": "ZAR", "S/": "PEN", "EURO": "EUR",
+    "DH": "MAD",
 }  # fmt: skip

@@ -21,7 +21,6 @@ WANTED: Final = ("title", "meta", "link", "base", "h1", "img", "script", "style"
 UNSEEN: Final = ("script", "style", "template", "noscript")
 EMPTY_HASH: Final = sha256(b"").hexdigest()
 ASCII_SPACE: Final = b" \t\n\r\f"
-NO_BREAK_SPACE: Final = "\xa0".encode()
 
 
 class Document:
@@ -110,8 +109,7 @@ class Document:
         body = self.tree.find("body")
         if body is None:
             return EMPTY_HASH
-        text = body.text.encode().replace(NO_BREAK_SPACE, b"")
-        return sha256(text.translate(None, ASCII_SPACE)).hexdigest()
+        return sha256(body.text.encode().translate(None, ASCII_SPACE)).hexdigest()
 
     def links(self) -> Iterator[str]:
         """Every absolute http(s) URL linked to, once, in the order of the page."""

@@ -7,12 +7,13 @@ from fyke.core.urls import join, origin_of
 
 __all__ = ["Base"]
 
-# Both patterns, where "/." is not in the URL, accept only what the URL parser would give back unchanged:
-# a lower-case host whose last label is no number, nothing that needs escaping, no fragment.
-PATH = r"/[A-Za-z0-9_~!$&()*+,;=:@./-]*+"
-QUERY = r"(?:\?[A-Za-z0-9_~!$&()*+,;=:@./?-]*+)?"
-FINISHED = re.compile(r"https?://(?!\S*xn--)(?:[a-z0-9-]++\.)++[a-z]{2,}+" + PATH + QUERY).fullmatch
-ROOTED = re.compile(r"(?!//)" + PATH + QUERY).fullmatch
+# Both patterns, where there is no "/." and no "xn--" in the URL, accept only what the URL parser would give
+# back unchanged: a lower-case host whose last label is no number, nothing that needs escaping, no fragment.
+REST = r"/[A-Za-z0-9_~!$&()*+,;=:@./?-]*+"
+FINISHED = re.compile(r"https?://(?:[a-z0-9-]++\.)++[a-z]{2,}+" + REST).fullmatch
+ROOTED = re.compile(r"(?!//)" + REST).fullmatch
+
+LONGEST = 2000  # beyond, the URL parser's own limits decide
 
 
 class Base:
@@ -30,14 +31,14 @@ class Base:
         """`url` as an absolute http(s) URL, or None when it is none."""
         if not isinstance(url, str) or not (url := url.strip()):
             return None
-        tidy = "/." not in url and "xn--" not in url
-        if tidy and FINISHED(url):
-            return url
         try:
-            if tidy and ROOTED(url):
-                if self._origin is None:
-                    self._origin = origin_of(self.url)
-                return self._origin + url
+            if "/." not in url and "xn--" not in url and len(url) <= LONGEST:
+                if FINISHED(url):
+                    return url
+                if ROOTED(url):
+                    if self._origin is None:
+                        self._origin = origin_of(self.url)
+                    return self._origin + url
             return join(self.url, url)
         except InvalidUrl:
             return None

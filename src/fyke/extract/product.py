@@ -13,11 +13,12 @@ __all__ = ["read_product"]
 TRAIL: Final = '[class*="breadcrumb" i], [id*="breadcrumb" i], [aria-label*="breadcrumb" i]'
 BETWEEN_CRUMBS: Final = "/>»›→·|• "
 MAX_CRUMBS: Final = 20
+ALL: Final = frozenset({"price", "currency", "availability", "sku", "brand", "breadcrumbs", "images"})
 
 
 def read_product(document: Document, h1: str | None) -> Product:
-    """The product a page shows. Each field is from the first source that has it; prices that differ
-    are all told in `attrs`."""
+    """The product a page shows. Each field is from the first source that has it, and sources are asked
+    until all fields are known; prices that differ are all told in `attrs`."""
     fields: Fields = {}
     attrs: dict[str, Any] = {}
     prices: dict[str, Any] = {}
@@ -26,6 +27,8 @@ def read_product(document: Document, h1: str | None) -> Product:
         if "price" in said:
             prices[source] = said["price"]
         fields = {**said, **fields}
+        if ALL <= fields.keys():
+            break  # the sources that are left could add nothing
     if len(prices) > 1 and len(set(prices.values())) > 1:
         attrs["prices"] = prices
     if "breadcrumbs" not in fields and (trail := _trail(document)):

@@ -31,7 +31,8 @@ WORDS: Final = tuple(
         (r"back-?order|auf bestellung|sur commande|bajo pedido|su ordinazione", BACKORDER),
         (
             r"out of stock|sold out|(?:not|un)\s?available|not in stock|ausverkauft|"
-            r"nicht (?:auf lager|verfügbar|lieferbar)|vergriffen|rupture|épuisé|indisponible|agotado|sin stock|no disponible|esaurito|"
+            r"nicht (?:auf lager|verfügbar|lieferbar)|vergriffen|rupture|épuisé|indisponible|"
+            r"agotado|sin stock|no disponible|esaurito|"
             r"non disponibile|uitverkocht|niet op voorraad|niedostępny|brak w magazynie|slut i lager|udsolgt|"
             r"utsolgt|esgotado|indisponível|vyprodáno|нет в наличии",
             OUT_OF_STOCK,
