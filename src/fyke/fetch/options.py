@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-__all__ = ["DOCUMENTS", "PAGES", "ClientOptions", "FetchOptions", "Limits"]
+__all__ = ["PAGES", "ROBOTS", "SITEMAPS", "ClientOptions", "FetchOptions", "Limits"]
 
 MIB = 1024 * 1024
 
@@ -58,4 +58,18 @@ PAGES = FetchOptions(
     accept="text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     types=("text/html", "application/xhtml+xml", "text/plain", "text/xml", "application/xml", "+xml"),
 )
-DOCUMENTS = FetchOptions()  # sitemaps, robots.txt and what else names its type as it likes
+ROBOTS = FetchOptions(
+    accept="text/plain,*/*;q=0.8",
+    redirects=5,
+    timeout=30,
+    max_bytes=MIB // 2,
+    max_inflated=MIB // 2,
+    truncate=True,
+)
+SITEMAPS = FetchOptions(
+    accept="application/xml,text/xml,text/plain,*/*;q=0.8",
+    timeout=600,
+    max_bytes=64 * MIB,
+    max_inflated=512 * MIB,
+    gunzip=True,
+)

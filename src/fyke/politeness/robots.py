@@ -1,0 +1,156 @@
+"""robots.txt by RFC 9309: fetched once for each origin, kept for a day, asked for every URL.
+
+4xx means that everything is allowed; 5xx, or no answer at all, that nothing is, until it is asked again
+shortly after.
+"""
+
+from asyncio import Task, create_task, shield
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from fyke.core import clock
+from fyke.core.clock import SECOND
+from fyke.core.outcome import SaveRobots
+from fyke.core.page import ErrorClass, Failed, Page, Request
+from fyke.core.urls import origin_of
+from fyke.politeness.rules import Rules
+
+__all__ = ["REDIRECTS", "SIZE_LIMIT", "FetchRobots", "Robots", "RobotsAnswer"]
+
+FetchRobots = Callable[[Request], Awaitable[Page | Failed]]
+
+SIZE_LIMIT: Final = 512 * 1024
+REDIRECTS: Final = 5
+FRESH: Final = 24 * 3600 * SECOND
+RETRY_AFTER: Final = 300 * SECOND
+RULES, ALLOW, DISALLOW = "rules", "allow", "disallow"
+# Failures of a robots.txt that is there in principle, or may be: RFC 9309's "unreachable".
+UNREACHABLE: Final = frozenset(
+    {
+        ErrorClass.DNS,
+        ErrorClass.CONNECT,
+        ErrorClass.TLS,
+        ErrorClass.TIMEOUT,
+        ErrorClass.CONNECTION_LOST,
+        ErrorClass.PROTOCOL,
+        ErrorClass.HEADERS_TOO_LARGE,
+        ErrorClass.BAD_ENCODING,
+        ErrorClass.INTERNAL,
+    }
+)
+
+
+class RobotsAnswer(Struct, frozen=True, gc=False):
+    """Whether a URL may be fetched. `error_class` and `reason` say how a page fails that may not: one that
+    could pass later (robots.txt did not come) has the class of what went wrong. `fetched_now` is set
+    when this call fetched the file: it is to be stored."""
+
+    allowed: bool
+    crawl_delay: float | None = None
+    fetched_now: SaveRobots | None = None
+    error_class: str = ErrorClass.ROBOTS
+    reason: str = ""
+
+
+class Known(Struct, frozen=True):
+    """What is known of an origin. `failure` is why its robots.txt did not come."""
+
+    verdict: str
+    expires_at: int
+    rules: Rules | None = None
+    failure: tuple[str, str] | None = None
+    answer: RobotsAnswer = RobotsAnswer(True)
+
+
+class Robots:
+    """What robots.txt says, of any origin, for a crawler of the name `agent`.
+
+    `fetch` gets the file (it should take up to SIZE_LIMIT bytes, any type, REDIRECTS redirects)."""
+
+    def __init__(self, fetch: FetchRobots, agent: str, capacity: int = 20_000) -> None:
+        self._fetch = fetch
+        self._agent = agent
+        self._capacity = capacity
+        self._known: dict[str, Known] = {}
+        self._learning: dict[str, Task[SaveRobots]] = {}
+
+    def preload(self, rows: Iterable[SaveRobots]) -> None:
+        """Take over what has been stored."""
+        now = clock.now()
+        for row in rows:
+            if row.expires_at > now and row.origin not in self._known:
+                self._remember(row, None)
+
+    def peek(self, url: str) -> RobotsAnswer | None:
+        """The answer for a canonical URL, if its origin is known; None when it is to be learned first."""
+        slash = url.find("/", 8)
+        known = self._known.get(url[:slash])
+        if known is None or known.expires_at <= clock.now():
+            return None
+        if known.rules is None or known.rules.allows(url, url[slash:]):
+            return known.answer
+        return RobotsAnswer(False, known.rules.crawl_delay, reason="robots.txt disallows it")
+
+    async def learn(self, origin: str) -> SaveRobots:
+        """Fetch an origin's robots.txt. All who ask meanwhile wait for the same fetch."""
+        task = self._learning.get(origin)
+        if task is None:
+            task = self._learning[origin] = create_task(self._learn(origin))
+            task.add_done_callback(lambda _: self._learning.pop(origin, None))
+        return await shield(task)
+
+    async def allowed(self, url: str) -> RobotsAnswer:
+        """The answer for a canonical URL, its robots.txt fetched if need be."""
+        answer = self.peek(url)
+        if answer is not None:
+            return answer
+        row = await self.learn(origin_of(url))
+        answer = self.peek(url) or RobotsAnswer(False, reason="robots.txt is already out of date")
+        return RobotsAnswer(answer.allowed, answer.crawl_delay, row, answer.error_class, answer.reason)
+
+    def sitemaps(self, origin: str) -> tuple[str, ...]:
+        """The sitemaps that the origin's robots.txt names, if it is known."""
+        known = self._known.get(origin)
+        return known.rules.sitemaps if known is not None and known.rules is not None else ()
+
+    async def stop(self) -> None:
+        """Drop the fetches under way. Twice is safe."""
+        for task in list(self._learning.values()):
+            task.cancel()
+
+    async def _learn(self, origin: str) -> SaveRobots:
+        fetched = await self._fetch(Request(f"{origin}/robots.txt"))
+        row, failure = _judge(origin, fetched)
+        self._remember(row, failure)
+        return row
+
+    def _remember(self, row: SaveRobots, failure: tuple[str, str] | None) -> None:
+        rules = Rules(row.body, self._agent) if row.verdict == RULES else None
+        if row.verdict == DISALLOW:
+            error_class, message = failure or (ErrorClass.ROBOTS, "it could not be had")
+            answer = RobotsAnswer(False, error_class=error_class, reason=f"robots.txt: {message}")
+        else:
+            answer = RobotsAnswer(True, rules.crawl_delay if rules else None)
+        while len(self._known) >= self._capacity:
+            self._known.pop(next(iter(self._known)))
+        self._known.pop(row.origin, None)  # to the end: the oldest goes first
+        self._known[row.origin] = Known(row.verdict, row.expires_at, rules, failure, answer)
+
+
+def _judge(origin: str, fetched: Page | Failed) -> tuple[SaveRobots, tuple[str, str] | None]:
+    """What an answer to a request for robots.txt means."""
+    at = fetched.fetched_at
+    if isinstance(fetched, Failed):
+        if fetched.error_class in UNREACHABLE:
+            failure = (fetched.error_class, fetched.message)
+            return SaveRobots(origin, DISALLOW, b"", at, at + RETRY_AFTER), failure
+        return SaveRobots(origin, ALLOW, b"", at, at + FRESH), None  # nothing there that could be read
+    status = fetched.status
+    if 200 <= status < 300:
+        return SaveRobots(origin, RULES, fetched.body[:SIZE_LIMIT], at, at + FRESH), None
+    if status >= 500 or status == 429:
+        failure = (ErrorClass.HTTP_5XX if status >= 500 else ErrorClass.RATE_LIMITED, f"status {status}")
+        return SaveRobots(origin, DISALLOW, b"", at, at + RETRY_AFTER), failure
+    return SaveRobots(origin, ALLOW, b"", at, at + FRESH), None

@@ -1,0 +1,63 @@
+"""A robots.txt as rules. Protego decides; what no rule could deny is let through without asking it.
+
+Protego takes 10 µs a URL, and most URLs of a crawl begin like no Disallow line of the file. So the lines
+are looked through once for what a URL must have to be denied: the beginning it must share, or, for
+patterns with a wildcard, a piece it must contain. A URL that has none of it is allowed (under 1 µs).
+"""
+
+import re
+from typing import Final
+
+from protego import Protego
+
+__all__ = ["Rules"]
+
+SIZE_LIMIT: Final = 512 * 1024  # RFC 9309: at least 500 KiB are read, what follows may be ignored
+DISALLOW: Final = re.compile(r"^[ \t\ufeff]*disallow[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
+PLAIN: Final = re.compile(r"[A-Za-z0-9/_.~=&?,:;@!()+-]+")
+MOST_PIECES: Final = 40
+
+
+class Rules:
+    """The rules of one origin, for one crawler's name."""
+
+    def __init__(self, body: bytes, agent: str) -> None:
+        text = body[:SIZE_LIMIT].decode("utf-8", "replace")
+        self._protego = Protego.parse(text)
+        self._agent = agent
+        delay = self._protego.crawl_delay(agent)
+        self.crawl_delay: float | None = float(delay) if delay is not None else None
+        self.sitemaps: tuple[str, ...] = tuple(self._protego.sitemaps)
+        self._prefixes, self._pieces, self._always_ask = _suspicions(text)
+
+    def allows(self, url: str, path: str) -> bool:
+        """Whether a canonical URL may be fetched; `path` is its path with the query."""
+        if (
+            not self._always_ask
+            and "%" not in path
+            and not path.startswith(self._prefixes)
+            and not any(piece in path for piece in self._pieces)
+        ):
+            return True
+        return bool(self._protego.can_fetch(url, self._agent))
+
+
+def _suspicions(text: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """Beginnings and pieces one of which every URL has that a Disallow line could deny; and whether
+    that cannot be told. Lines of all crawlers are taken together: too much suspicion costs only time."""
+    prefixes: set[str] = set()
+    pieces: set[str] = set()
+    for match in DISALLOW.finditer(text.replace("\r", "\n")):
+        pattern: str = match[1]
+        runs: list[str] = PLAIN.findall(pattern)
+        first = PLAIN.match(pattern)
+        longest = max(runs, key=len, default="")
+        if first is not None and first[0] == longest and longest.startswith("/"):
+            prefixes.add(longest)
+        elif len(longest) > 1:
+            pieces.add(longest)
+        else:
+            return (), (), True
+    if len(pieces) > MOST_PIECES:
+        return (), (), True
+    return tuple(prefixes), tuple(pieces), False
