@@ -1,0 +1,1 @@
+"""Where artifacts lie: exports, page bodies, evidence. Knows only core."""
