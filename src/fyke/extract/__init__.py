@@ -55,5 +55,5 @@ def extract(html: str, url: str, target: str, *, links: bool = False) -> Record:
         text_hash=document.text_hash(),
         data=chosen.read(document, h1),
         seo=read_seo(document),
-        links=tuple(document.links()) if links else (),
+        links=document.links() if links else (),
     )

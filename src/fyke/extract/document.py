@@ -4,7 +4,6 @@ Scripts, styles, templates and noscript are taken out of the tree once they have
 is left is what a visitor can see, so that every later reader may ask for text without care.
 """
 
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final
 
@@ -64,7 +63,7 @@ class Document:
         metas: dict[str, str] = {}
         for element in self.by_tag["meta"]:
             content = element.attr("content")
-            if not content:
+            if not content or content.isspace():
                 continue
             name, key = element.attr("name"), element.attr("property")
             if name is not None:
@@ -111,14 +110,14 @@ class Document:
             return EMPTY_HASH
         return sha256(body.text.encode().translate(None, ASCII_SPACE)).hexdigest()
 
-    def links(self) -> Iterator[str]:
-        """Every absolute http(s) URL linked to, once, in the order of the page."""
-        seen = set()
+    def links(self) -> tuple[str, ...]:
+        """Every absolute http(s) URL linked to, once, in the order of the page, but not places within it."""
+        found: dict[str, None] = {}
         for element in self.tree.iter_elements("a"):
-            url = self.base.absolute(element.attr("href"))
-            if url is not None and url not in seen:
-                seen.add(url)
-                yield url
+            href = element.attr("href")
+            if href and href[0] != "#" and (url := self.base.absolute(href)):
+                found[url] = None
+        return tuple(found)
 
 
 def _attribute(elements: list[Element], name: str) -> str | None:

@@ -16,7 +16,12 @@ CONTROL = dict.fromkeys((*range(32), 0x7F, 0xFEFF), " ")
 WRAPPING = re.compile(r"^(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)+|(?:\s|/\*|\*/|//|-->|\]\]>|;)+$")
 # A string is kept as it is; a comma before a closing bracket, and a comment, are dropped.
 STRING_OR_FLAW = re.compile(r'"(?:[^"\\]|\\.)*+"|,(?=\s*+[}\]])|/\*.*?\*/|//[^\n]*', re.DOTALL)
-ESCAPE_OR_FLAW = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
+# An escape that JSON has is kept; half of a surrogate pair becomes the sign for what cannot be shown, and
+# a backslash before anything else is dropped.
+ESCAPE_OR_FLAW = re.compile(
+    r'(\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}'
+    r"|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\"
+)
 MAIN = ("mainEntity", "mainEntityOfPage", "about", "itemOffered")
 MAX_DEPTH = 6
 
@@ -46,7 +51,12 @@ def _keep_string(match: re.Match[str]) -> str:
     found = match[0]
     if not found.startswith('"'):
         return ""
-    return ESCAPE_OR_FLAW.sub(r"\1", found) if "\\" in found else found
+    return ESCAPE_OR_FLAW.sub(_mend_escape, found) if "\\" in found else found
+
+
+def _mend_escape(match: re.Match[str]) -> str:
+    escape, half = match.groups()
+    return escape or (r"\ufffd" if half else "")
 
 
 def things(texts: Sequence[str]) -> list[Thing]:

@@ -28,6 +28,7 @@ def read_offers(value: Any, index: dict[str, Thing]) -> tuple[Fields, Fields]:
             _keep(fields, "sku", text(offer.get("sku")))
             _keep(attrs, "list_price", struck)
             _keep(attrs, "condition", text(offer.get("itemCondition")))
+    for offer in offers:
         if "lowPrice" in offer or "highPrice" in offer:
             _range(offer, fields, attrs)
     if offers and "availability" not in fields:

@@ -27,7 +27,7 @@ def read_product(document: Document, h1: str | None) -> Product:
         if "price" in said:
             prices[source] = said["price"]
         fields = {**said, **fields}
-        if ALL <= fields.keys():
+        if fields.keys() >= ALL:
             break  # the sources that are left could add nothing
     if len(prices) > 1 and len(set(prices.values())) > 1:
         attrs["prices"] = prices

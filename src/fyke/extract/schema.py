@@ -99,8 +99,8 @@ def _rating(thing: Any) -> Fields | None:
     if not isinstance(thing, dict):
         return None
     rating: Fields = {}
-    value = money.amount(first(thing.get("ratingValue")))
-    count = money.amount(first(thing.get("reviewCount") or thing.get("ratingCount")))
+    value = money.number(first(thing.get("ratingValue")))
+    count = money.number(first(thing.get("reviewCount") or thing.get("ratingCount")))
     if value is not None:
         rating["value"] = value
     if count is not None:

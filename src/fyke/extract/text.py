@@ -22,6 +22,8 @@ def plain(value: object) -> str | None:
             value = unescape(value)
         if "<" in value:
             value = TAG.sub(" ", value)
+        if "\0" in value:  # no database stores it
+            value = value.replace("\0", "")
         return " ".join(value.split()) or None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
