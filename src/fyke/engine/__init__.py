@@ -1,0 +1,1 @@
+"""What makes the parts go: the worker loop, upkeep, the life cycle."""

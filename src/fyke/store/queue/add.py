@@ -5,6 +5,7 @@ lanes that exist already; those that do not are made here, under the protection 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -30,8 +31,13 @@ class Plan(Struct):
     band: int
 
 
+@lru_cache(maxsize=65536)
+def _lane_id(key: str) -> int:
+    return key63(key)
+
+
 def lane_of(spec: LaneSpec) -> int:
-    return key63(spec.key)
+    return _lane_id(spec.key)
 
 
 async def plan_tasks(conn: Conn, job: int, tasks: Sequence[NewTask]) -> Plan:

@@ -12,7 +12,7 @@ from fyke.core.errors import LeaseLost
 from fyke.core.task import Batch, JobInfo, Task
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.choose import JobRow, QueueRow, Take, choose
-from fyke.store.queue.lanes import AGEING, BANDS, LANE_COLUMNS, Lane
+from fyke.store.queue.lanes import AGEING, LANE_COLUMNS, OWN_BAND, Lane
 from fyke.store.queue.sql import TASK_COLUMNS, write_lanes
 
 __all__ = ["TaskState", "check_lease", "claim"]
@@ -30,7 +30,7 @@ class TaskState(IntEnum):
 LEASE = "SELECT until FROM leases WHERE id = $1"
 
 HEADS = "SELECT " + ", ".join(
-    f"(SELECT min(look_at) FROM lanes WHERE waiting = 1 AND band = {band})" for band in range(BANDS)
+    f"(SELECT min(look_at) FROM lanes WHERE waiting = 1 AND band = {band})" for band in range(OWN_BAND + 1)
 )
 
 READY_LANES = f"""
@@ -69,10 +69,12 @@ async def check_lease(conn: Conn, lease: int) -> int:
     return now
 
 
-async def claim(conn: Conn, lease: int, want: int) -> Batch:
-    """Hand out up to `want` tasks under the lease."""
+async def claim(conn: Conn, lease: int, want: int, *, own: bool = True) -> Batch:
+    """Hand out up to `want` tasks under the lease, Fyke's own among them or not."""
     now = await check_lease(conn, lease)
-    heads = (await conn.fetch(HEADS))[0]
+    heads = list((await conn.fetch(HEADS))[0])
+    if not own:
+        heads[OWN_BAND] = None
     lanes = await _lock_lanes(conn, heads, want, now)
     suspects = bool(await conn.fetch("SELECT 1 FROM suspects WHERE due <= $1 LIMIT 1", now))
     if not lanes:
@@ -81,7 +83,7 @@ async def claim(conn: Conn, lease: int, want: int) -> Batch:
     queues = [QueueRow(*row) for row in await conn.fetch(QUEUES, ids)]
     rows = await conn.fetch(JOBS, sorted({queue.job for queue in queues}))
     jobs = {r[0]: JobRow(r[0], _open(r), r[4], r[5], r[6]) for r in rows}
-    jobs[0] = JobRow(0, True, 0, 0, 0)  # Fyke's own tasks: a job without a row, always open
+    jobs[0] = JobRow(0, True, OWN_BAND, 0, 0)  # Fyke's own tasks: a job without a row, always open
     before = {lane.id: lane.queued for lane in lanes}
     takes = choose(lanes, queues, jobs, want, now)
     tasks = await _take(conn, takes, lease, now) if takes else []
@@ -104,7 +106,9 @@ def _open(row: Row) -> bool:
 async def _lock_lanes(conn: Conn, heads: Row, want: int, now: int) -> list[Lane]:
     """Lock due lanes, those of the band that has waited longest (with its rank) first."""
     due = sorted(
-        (head + band * AGEING, band) for band, head in enumerate(heads) if head is not None and head <= now
+        (0 if band == OWN_BAND else head + band * AGEING, band)
+        for band, head in enumerate(heads)
+        if head is not None and head <= now
     )
     lanes: list[Lane] = []
     for _, band in due:

@@ -10,9 +10,21 @@ from msgspec import Struct
 
 from fyke.core.clock import SECOND
 
-__all__ = ["AGEING", "BANDS", "HORIZON", "LANE_COLUMNS", "Lane", "look_at", "slots", "slow", "turn_at"]
+__all__ = [
+    "AGEING",
+    "BANDS",
+    "HORIZON",
+    "LANE_COLUMNS",
+    "OWN_BAND",
+    "Lane",
+    "look_at",
+    "slots",
+    "slow",
+    "turn_at",
+]
 
 BANDS = 8  # 0 is served first
+OWN_BAND = BANDS  # beside them: lanes of Fyke's own tasks, for workers that can reach the database
 AGEING = 10 * SECOND  # a band further down is overtaken for this long, then it has its turn
 HORIZON = SECOND // 5
 

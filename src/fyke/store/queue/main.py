@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fyke.core.clock import SECOND
 from fyke.core.errors import LeaseLost
 from fyke.core.ids import new_id
-from fyke.core.outcome import AddTasks, Outcome, Settled, SourceRead, Verdict
+from fyke.core.outcome import Outcome, Settled
 from fyke.core.task import Batch, WorkerInfo
 from fyke.store.conn import Conn, Database
 from fyke.store.queue import upkeep
@@ -40,8 +40,8 @@ class SqlQueue:
         await self.database.write(work, urgent=True)
         return lease
 
-    async def claim(self, lease: int, want: int) -> Batch:
-        return await self.database.write(lambda conn: claim(conn, lease, want))
+    async def claim(self, lease: int, want: int, *, own: bool = True) -> Batch:
+        return await self.database.write(lambda conn: claim(conn, lease, want, own=own))
 
     async def claim_suspect(self, lease: int) -> Batch:
         return await self.database.write(lambda conn: claim_suspect(conn, lease))
@@ -61,9 +61,16 @@ class SqlQueue:
 
     async def settle(self, lease: int, outcomes: Sequence[Outcome]) -> Settled:
         settled = await self.database.write(lambda conn: settle(conn, lease, outcomes))
-        if any(_brings_work(outcome) for outcome in outcomes):
-            self.wake()
+        self.wake()  # what was added, and what a cap held back, may be claimed now
         return settled
+
+    async def expire(self, lease: int) -> None:
+        """The lease's holder is known to be dead: its tasks need not wait for the lease to run out."""
+
+        async def work(conn: Conn) -> None:
+            await conn.execute("UPDATE leases SET until = 0 WHERE id = $1", lease)
+
+        await self.database.write(work, urgent=True)
 
     async def hand_back(self, lease: int, tasks: Sequence[int]) -> None:
         chosen = list(tasks)
@@ -92,9 +99,3 @@ class SqlQueue:
             pass
         finally:
             self._waiters.discard(waiter)
-
-
-def _brings_work(outcome: Outcome) -> bool:
-    return outcome.verdict == Verdict.REQUEUE or any(
-        type(effect) in (AddTasks, SourceRead) for effect in outcome.effects
-    )

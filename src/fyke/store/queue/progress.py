@@ -16,6 +16,7 @@ from fyke.core.outcome import Verdict
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.add import Plan, write_tasks
+from fyke.store.queue.lanes import OWN_BAND
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = ["FINISH_LANE", "JobDelta", "JobState", "move_jobs", "step"]
@@ -196,5 +197,5 @@ async def add_finish_tasks(conn: Conn, jobs: list[int], now: int) -> None:
         for job in jobs
     ]
     lanes = await lock_lanes(conn, [])
-    await write_tasks(conn, 0, Plan(tasks, 0, 0, False, 0), lanes, now)
+    await write_tasks(conn, 0, Plan(tasks, 0, 0, False, OWN_BAND), lanes, now)
     await write_lanes(conn, lanes.values())

@@ -89,9 +89,10 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     await _move_lanes(conn, work)
     await move_jobs(conn, now, work.deltas)
     accepted = [row.id for row, _ in work.pairs]
-    rest = [o for o in outcomes if o.task not in set(accepted)]
-    if not rest:
+    if len(accepted) == len(outcomes):
         return Settled(accepted, [], room)
+    mine = set(accepted)
+    rest = [o for o in outcomes if o.task not in mine]
     late = await _answer_late(conn, lease, rest)
     return Settled(accepted + late.accepted, late.refused, room)
 
@@ -191,7 +192,7 @@ async def back_to_queue(conn: Conn, tasks: Sequence[tuple[int, int, int]], lanes
         groups.setdefault((lane, job), []).append(place)
     keys = sorted(groups)
     rows = await conn.fetch(
-        "SELECT q.lane, q.job, q.queued, q.low, q.active, coalesce(j.band, 0)"
+        "SELECT q.lane, q.job, q.queued, q.low, q.active, coalesce(j.band, 8)"
         " FROM queues q LEFT JOIN jobs j ON j.id = q.job"
         " WHERE q.lane IN $1 AND q.job IN $2",
         sorted({lane for lane, _ in keys}),

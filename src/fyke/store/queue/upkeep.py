@@ -168,7 +168,7 @@ async def settle_activity(conn: Conn) -> int:
     lanes = await lock_lanes(conn, [row[0] for row in rows])
     await conn.update("queues", ("lane", "job"), ("active",), [(r[0], r[1], 1 - r[2]) for r in rows])
     sums = await conn.fetch(
-        "SELECT q.lane, sum(q.queued), min(coalesce(j.band, 0)) FROM queues q"
+        "SELECT q.lane, sum(q.queued), min(coalesce(j.band, 8)) FROM queues q"
         " LEFT JOIN jobs j ON j.id = q.job WHERE q.lane IN $1 AND q.active = 1 AND q.queued > 0"
         " GROUP BY q.lane",
         sorted(lanes),

@@ -1,0 +1,35 @@
+"""When a handler raises instead of answering: a retry, or a failure that is written down."""
+
+from fyke.core import clock
+from fyke.core.outcome import Outcome, PageRow, SourceRead, Verdict
+from fyke.core.page import ErrorClass
+from fyke.core.retry import RetryPolicy, retry_delay
+from fyke.core.task import Kind, Task
+
+__all__ = ["outcome_of"]
+
+
+def outcome_of(error: Exception, task: Task, policy: RetryPolicy, chance: float) -> Outcome:
+    """The outcome of a task whose handler raised `error`."""
+    timed_out = isinstance(error, TimeoutError)
+    error_class = ErrorClass.TIMEOUT if timed_out else ErrorClass.INTERNAL
+    delay = retry_delay(error_class, task.attempt, policy, chance)
+    if delay is not None:
+        return Outcome(task.id, task.lane, task.claims, Verdict.RETRY, delay=delay, error_class=error_class)
+    message = "took longer than a task may" if timed_out else f"{type(error).__name__} in its handler"
+    effects = ()
+    if task.kind == Kind.PAGE:
+        row = PageRow(
+            task.seq,
+            task.url,
+            Verdict.FAILED,
+            clock.now(),
+            error_class=error_class,
+            error_message=message,
+            retry_count=task.attempt - 1,
+        )
+        return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (row,), error_class=error_class)
+    if task.kind == Kind.PLAN:
+        read = SourceRead(task.seq, 0, 1 << 40, False, 1, message)
+        return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (read,), error_class=error_class)
+    return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, effects, error_class=error_class)

@@ -1,0 +1,349 @@
+"""The worker: claims tasks, runs their handlers, settles their outcomes.
+
+Three things go on at once. The claimer asks for tasks whenever there is room; each task runs on its
+own; the settler sends what is done as soon as the previous sending has returned, so batches grow with
+the load and nothing waits for a timer. A lease is held for all of it; when it is lost, everything under
+it is dropped, because it belongs to somebody else by then.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+
+import structlog
+from msgspec import Struct
+
+from fyke.core.clock import SECOND, monotonic
+from fyke.core.errors import DiskFull, LeaseLost, StoreError
+from fyke.core.handler import Handler
+from fyke.core.outcome import Effect, Outcome, Verdict
+from fyke.core.queue import Queue
+from fyke.core.retry import RetryPolicy
+from fyke.core.task import Batch, JobInfo, Task, WorkerInfo
+from fyke.engine.failure import outcome_of
+from fyke.engine.metrics import EngineMetrics
+
+__all__ = ["Worker", "WorkerOptions"]
+
+log = structlog.get_logger("fyke.worker")
+
+MOST_SETTLED = 200
+TOO_LATE = 0.5  # of an interval
+
+
+class WorkerOptions(Struct, frozen=True):
+    """Who the worker is, and how much it does at once."""
+
+    info: WorkerInfo
+    concurrency: int = 64
+    ahead: int = 64  # tasks claimed beyond those that run
+    grace: float = 30.0
+    task_limit: float = 600.0
+    retry: RetryPolicy = RetryPolicy()
+
+
+class Held(Struct):
+    """A task this worker holds."""
+
+    task: Task
+    job: JobInfo
+    received: float
+    lease: int
+    runner: "asyncio.Task[None] | None" = None
+    started: float = 0.0
+    overdue: bool = False
+
+
+class Emitter:
+    """The context of one running task: see core.handler.Context."""
+
+    def __init__(self, worker: "Worker", held: Held) -> None:
+        self.worker = worker
+        self.held = held
+
+    async def emit(self, effects: Sequence[Effect]) -> int:
+        task = self.held.task
+        outcome = Outcome(task.id, task.lane, task.claims, Verdict.CONTINUE, tuple(effects))
+        settled = await self.worker.queue.settle(self.held.lease, [outcome])
+        if settled.refused:
+            raise LeaseLost
+        return settled.room.get(task.job, 1 << 40)
+
+
+class Worker:
+    """See the module."""
+
+    def __init__(
+        self, queue: Queue, handlers: Mapping[str, Handler], options: WorkerOptions, metrics: EngineMetrics
+    ) -> None:
+        self.queue = queue
+        self.handlers = handlers
+        self.options = options
+        self.metrics = metrics
+        self.lease = 0
+        self.held: dict[int, Held] = {}
+        self.waiting: list[Held] = []
+        self.running = 0
+        self.outcomes: list[tuple[int, Outcome]] = []
+        self.suspects = False
+        self.stopping = False
+        self.problem: StoreError | None = None  # why nothing can be settled at the moment
+        self._done = asyncio.Event()
+        self._room = asyncio.Event()
+        self._loops: list[asyncio.Task[None]] = []
+
+    # --- life cycle ---
+
+    async def start(self) -> None:
+        self.lease = await self.queue.open_lease(self.options.info)
+        self._loops = [
+            asyncio.create_task(self._claim_forever(), name="claim"),
+            asyncio.create_task(self._settle_forever(), name="settle"),
+            asyncio.create_task(self._renew_forever(), name="renew"),
+        ]
+
+    async def stop(self) -> None:
+        """Claim no more; give what runs the grace period; hand back the rest; settle; end the lease."""
+        if not self._loops:
+            return
+        self.stopping = True
+        claiming, settling, renewing = self._loops
+        self._loops = []
+        await _end(claiming)
+        await self._hand_back_waiting()
+        runners = [h.runner for h in self.held.values() if h.runner is not None]
+        if runners:
+            await asyncio.wait(runners, timeout=self.options.grace)
+        for runner in runners:
+            runner.cancel()
+        if runners:
+            await asyncio.wait(runners)
+        await self._flush()
+        await _end(settling)
+        await _end(renewing)
+        try:
+            await self.queue.close_lease(self.lease)
+        except StoreError as error:
+            log.warning("lease_left_open", reason=str(error))
+
+    async def _flush(self) -> None:
+        """Wait until what is done has been settled, but not for ever."""
+        ends = monotonic() + 10
+        while self.outcomes and monotonic() < ends:
+            self._done.set()
+            await asyncio.sleep(0.005)
+
+    async def _hand_back_waiting(self) -> None:
+        ids = [held.task.id for held in self.waiting]
+        self.waiting = []
+        for identity in ids:
+            self.held.pop(identity, None)
+        if ids:
+            await self.queue.hand_back(self.lease, ids)
+
+    # --- claiming ---
+
+    async def _claim_forever(self) -> None:
+        most = self.options.concurrency + self.options.ahead
+        least = max(1, self.options.concurrency // 8)
+        while True:
+            room = most - len(self.held)
+            if self.problem is not None or (self.suspects and self.held) or room < least:
+                self._room.clear()
+                if self.problem is not None or self.held:
+                    await self._room.wait()
+                continue
+            try:
+                lease = self.lease
+                if self.suspects:
+                    batch = await self.queue.claim_suspect(lease)
+                    if not batch.tasks:
+                        self.suspects = False
+                        batch = await self.queue.claim(lease, room)
+                        batch = Batch(batch.tasks, batch.jobs, batch.retry_in, False)
+                else:
+                    batch = await self.queue.claim(lease, room)
+            except LeaseLost:
+                await self._renew_lease()
+                continue
+            except StoreError as error:
+                log.warning("claim_failed", reason=str(error))
+                await asyncio.sleep(0.5 + random.random())  # noqa: S311 - jitter
+                continue
+            self._receive(batch, lease)
+            if batch.retry_in and not self.stopping:
+                await self.queue.wait(batch.retry_in / SECOND)
+
+    def _receive(self, batch: Batch, lease: int) -> None:
+        received = monotonic()
+        alone = bool(batch.tasks) and batch.tasks[0].alone
+        self.suspects = batch.suspects and not alone
+        for task in batch.tasks:
+            held = Held(task, batch.jobs.get(task.job) or JobInfo(task.job, b"{}"), received, lease)
+            self.held[task.id] = held
+            self.waiting.append(held)
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
+        while self.waiting and self.running < self.options.concurrency:
+            held = self.waiting.pop(0)
+            self.running += 1
+            held.runner = asyncio.create_task(self._run(held))
+
+    # --- running ---
+
+    async def _run(self, held: Held) -> None:
+        task = held.task
+        try:
+            outcome = await self._outcome(held)
+        except asyncio.CancelledError:
+            # stopped, overdue, or the lease is lost
+            self._release(held)
+            if held.overdue:
+                late = outcome_of(TimeoutError(), task, self.options.retry, random.random())  # noqa: S311
+                self._finish(held, late)
+            elif self.stopping and held.lease == self.lease:
+                self._finish(held, Outcome(task.id, task.lane, task.claims, Verdict.REQUEUE))
+            return
+        except LeaseLost:
+            self._release(held)
+            self.held.pop(task.id, None)
+            return
+        self._release(held)
+        self._finish(held, outcome)
+
+    def _release(self, held: Held) -> None:
+        self.running -= 1
+        if not self.stopping:
+            self._start_waiting()
+
+    def _finish(self, held: Held, outcome: Outcome) -> None:
+        self.outcomes.append((held.lease, outcome))
+        self._done.set()
+
+    async def _outcome(self, held: Held) -> Outcome:
+        task = held.task
+        slot = held.received + task.wait / SECOND
+        if (ahead := slot - monotonic()) > 0.0005:
+            await asyncio.sleep(ahead)
+        started = monotonic()
+        late = started - slot
+        if task.interval and late > task.interval / SECOND * TOO_LATE:
+            return Outcome(task.id, task.lane, task.claims, Verdict.REQUEUE)
+        held.started = started
+        try:
+            outcome = await self.handlers[task.kind](task, held.job, Emitter(self, held))
+        except LeaseLost:
+            raise
+        except Exception as error:  # a handler's failure is its task's, never the worker's
+            log.exception("handler_failed", task=task.id, kind=task.kind, job=task.job)
+            outcome = outcome_of(error, task, self.options.retry, random.random())  # noqa: S311 - jitter
+        self.metrics.took(task.kind, monotonic() - started)
+        if task.interval and late > 0.001:
+            return _with_late(outcome, int(late * SECOND))
+        return outcome
+
+    # --- settling ---
+
+    async def _settle_forever(self) -> None:
+        while True:
+            await self._done.wait()
+            self._done.clear()
+            while self.outcomes:
+                await self._settle_some()
+
+    async def _settle_some(self) -> None:
+        lease = self.outcomes[0][0]
+        some = [o for held_under, o in self.outcomes[:MOST_SETTLED] if held_under == lease]
+        try:
+            settled = await self.queue.settle(lease, some)
+        except LeaseLost:
+            settled = None
+        except StoreError as error:
+            await self._trouble(error)
+            return
+        self._recovered()
+        sent = {outcome.task for outcome in some}
+        self.outcomes = [(u, o) for u, o in self.outcomes if u != lease or o.task not in sent]
+        kinds = [held.task.kind if (held := self.held.pop(o.task, None)) else "" for o in some]
+        self.metrics.count(zip(kinds, some, strict=True))
+        refused = len(some) if settled is None else len(settled.refused)
+        if refused:
+            self.metrics.refused.inc(refused)
+            log.warning("late_outcomes_dropped", count=refused)
+        self.metrics.settled.observe(len(some))
+        self._room.set()
+
+    async def _trouble(self, error: StoreError) -> None:
+        """Nothing can be written: keep what is done, claim no more, and try again."""
+        if self.problem is None:
+            log.error("cannot_settle", reason=str(error), code=error.code)
+        self.problem = error
+        await asyncio.sleep(2.0 if isinstance(error, DiskFull) else 0.2)
+
+    def _recovered(self) -> None:
+        if self.problem is not None:
+            log.info("settling_again")
+            self.problem = None
+            self._room.set()
+
+    # --- the lease ---
+
+    def _end_overdue(self) -> None:
+        """Handlers have limits of their own; this ends those that hang all the same. A timer for each
+        task would cost more than most tasks do."""
+        limit = monotonic() - self.options.task_limit
+        for held in self.held.values():
+            if held.runner is not None and not held.overdue and 0 < held.started < limit:
+                held.overdue = True
+                held.runner.cancel()
+
+    async def _renew_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self.queue.lease_seconds / 3)
+            self._end_overdue()
+            try:
+                await self.queue.renew(self.lease)
+            except LeaseLost:
+                await self._renew_lease()
+            except StoreError as error:
+                log.warning("renewal_failed", reason=str(error))
+
+    async def _renew_lease(self) -> None:
+        """The lease is lost: drop everything under it, and open another."""
+        lost = self.lease
+        log.warning("lease_lost", lease=lost, tasks=len(self.held))
+        for held in list(self.held.values()):
+            if held.lease == lost:
+                if held.runner is not None:
+                    held.runner.cancel()
+                self.held.pop(held.task.id, None)
+        self.waiting = [held for held in self.waiting if held.lease != lost]
+        self.outcomes = [(lease, outcome) for lease, outcome in self.outcomes if lease != lost]
+        self._room.set()
+        try:
+            self.lease = await self.queue.open_lease(self.options.info)
+        except StoreError as error:
+            log.warning("no_new_lease", reason=str(error))
+            await asyncio.sleep(1)
+
+
+def _with_late(outcome: Outcome, late: int) -> Outcome:
+    return Outcome(
+        outcome.task,
+        outcome.lane,
+        outcome.claims,
+        outcome.verdict,
+        outcome.effects,
+        outcome.bytes_in,
+        outcome.residential_bytes,
+        outcome.delay,
+        late,
+        outcome.payload,
+        outcome.error_class,
+    )
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait([task])
