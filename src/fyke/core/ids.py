@@ -12,7 +12,7 @@ from uuid import UUID
 
 from fyke.core import clock
 
-__all__ = ["from_public", "key16", "key63", "new_id", "new_ids", "public"]
+__all__ = ["from_public", "key16", "key63", "made_at", "new_id", "new_ids", "public"]
 
 EPOCH_MS = 1_577_836_800_000
 COUNTER_BITS = 22
@@ -37,6 +37,11 @@ def new_id() -> int:
 
 def new_ids(amount: int) -> list[int]:
     return [new_id() for _ in range(amount)]
+
+
+def made_at(number: int) -> int:
+    """When an id was made, in µs, to the millisecond."""
+    return ((number >> COUNTER_BITS) + EPOCH_MS) * 1000
 
 
 def public(number: int) -> str:

@@ -357,14 +357,14 @@ outbox = table(
 )
 
 keys = table(
-    "keys",
+    "api_keys",
     big("id", key=True),
     word("name", 200),
     Column("hash", KEY32, nullable=False),
     word("scopes", 100),
     big("created_at"),
     big("last_used_at", None),
-    Index("keys_hash", "hash", unique=True),
+    Index("api_keys_hash", "hash", unique=True),
 )
 
 idempotency = table(

@@ -233,7 +233,7 @@ def upgrade() -> None:
     op.create_index("jobs_phase", "jobs", ["phase", "state"], unique=False)
     op.create_index("jobs_state", "jobs", ["state", "created_at", "id"], unique=False)
     op.create_table(
-        "keys",
+        "api_keys",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("name", sa.String(length=200), nullable=False),
         sa.Column(
@@ -252,7 +252,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("keys_hash", "keys", ["hash"], unique=True)
+    op.create_index("api_keys_hash", "api_keys", ["hash"], unique=True)
     op.create_table(
         "lanes",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),

@@ -1,0 +1,78 @@
+"""Exports that have been made: found again, listed, registered."""
+
+from msgspec import Struct
+
+from fyke.core.errors import ExportNotFound
+from fyke.core.outcome import SaveExport
+from fyke.store.conn import Conn
+
+__all__ = ["Export", "get_export", "list_exports", "register_export"]
+
+COLUMNS = "e.id, e.job, e.type, e.format, e.object, e.size_bytes, e.row_count, e.created_at"
+
+
+class Export(Struct, frozen=True):
+    """An export's row."""
+
+    id: int
+    job: int
+    type: str
+    format: str
+    object: str
+    size_bytes: int
+    row_count: int
+    created_at: int
+
+
+async def get_export(conn: Conn, export: int) -> Export:
+    """The export; as good as gone when its job has been deleted."""
+    rows = await conn.fetch(
+        f"SELECT {COLUMNS} FROM exports e JOIN jobs j ON j.id = e.job WHERE e.id = $1 AND j.hidden = 0",
+        export,
+    )
+    if not rows:
+        raise ExportNotFound
+    return Export(*rows[0])
+
+
+async def list_exports(conn: Conn, job: int | None, after: int | None, limit: int) -> list[Export]:
+    """Those of a job, or of all, newest first, after the one with the id `after`."""
+    conditions, args = ["j.hidden = 0"], list[int]()
+    for condition, value in (("e.job = ${}", job), ("e.id < ${}", after)):
+        if value is not None:
+            args.append(value)
+            conditions.append(condition.format(len(args)))
+    args.append(limit)
+    rows = await conn.fetch(
+        f"SELECT {COLUMNS} FROM exports e JOIN jobs j ON j.id = e.job"
+        f" WHERE {' AND '.join(conditions)} ORDER BY e.id DESC LIMIT ${len(args)}",
+        *args,
+    )
+    return [Export(*row) for row in rows]
+
+
+async def register_export(conn: Conn, made: SaveExport) -> Export:
+    """Take an export up; one of the same job, type and format gives way."""
+    await conn.execute(
+        "DELETE FROM exports WHERE job = $1 AND type = $2 AND format = $3", made.job, made.type, made.format
+    )
+    export = Export(
+        made.id, made.job, made.type, made.format, made.object, made.size, made.rows, made.created_at
+    )
+    await conn.insert(
+        "exports",
+        ("id", "job", "type", "format", "object", "size_bytes", "row_count", "created_at"),
+        [
+            (
+                export.id,
+                export.job,
+                export.type,
+                export.format,
+                export.object,
+                export.size_bytes,
+                export.row_count,
+                export.created_at,
+            )
+        ],
+    )
+    return export

@@ -1,0 +1,120 @@
+"""How the whole is: read cheaply enough to be asked every few seconds, however much waits.
+
+Depths come from the counters that jobs and lanes keep; ages from the oldest tasks, whose ids say when
+they were made.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from fyke.core.clock import SECOND
+from fyke.core.ids import made_at
+from fyke.store.conn import Conn
+from fyke.store.queue.add import lane_of
+from fyke.store.queue.progress import FINISH_LANE
+
+__all__ = ["DomainLoad", "Lease", "Load", "QueueState", "load_of", "read_load"]
+
+OLDEST: Final = 1000  # tasks looked at for their age
+ACTIVE: Final = ("queued", "running", "cancelling")
+
+
+class Lease(Struct, frozen=True, gc=False):
+    """A worker as the queue knows it. `idle` is how many seconds ago its lease was renewed at the
+    latest; negative `left` means that it has run out."""
+
+    worker: str
+    host: str
+    pid: int
+    age: float
+    left: float
+
+
+class QueueState(Struct, frozen=True, gc=False):
+    """Tasks of one kind that wait or run, and how old the oldest of them is, in seconds."""
+
+    kind: str
+    depth: int
+    age: float
+
+
+class DomainLoad(Struct, frozen=True, gc=False):
+    """What a domain's jobs have done since they began."""
+
+    domain: str
+    succeeded: int
+    failed: int
+    skipped: int
+    bytes: int
+
+
+class Load(Struct, frozen=True):
+    """The state of the queue and of those who work on it."""
+
+    leases: tuple[Lease, ...]
+    queues: tuple[QueueState, ...]
+    running: int
+    jobs: dict[str, int]
+    exports: int
+
+
+async def read_load(conn: Conn) -> Load:
+    now = await conn.now()
+    leases = await conn.fetch(
+        "SELECT worker, host, pid, opened_at, until FROM leases ORDER BY opened_at LIMIT 1000"
+    )
+    open_tasks, running = (
+        await conn.fetch(
+            "SELECT coalesce(sum(open), 0), coalesce(sum(in_flight), 0) FROM jobs"
+            " WHERE phase = 'crawl' AND state IN $1",
+            list(ACTIVE),
+        )
+    )[0]
+    plans = (await conn.fetch("SELECT count(*) FROM sources WHERE state = 'reading'"))[0][0]
+    finishing = await conn.fetch("SELECT queued, in_flight FROM lanes WHERE id = $1", lane_of(FINISH_LANE))
+    depths = {
+        "page": max(0, int(open_tasks) - plans),
+        "plan": min(int(open_tasks), plans),
+        "finish": sum(finishing[0]) if finishing else 0,
+    }
+    ages = await _ages(conn, now)
+    states = await conn.fetch("SELECT state, count(*) FROM jobs WHERE hidden = 0 GROUP BY state")
+    exports = (await conn.fetch("SELECT count(*) FROM exports"))[0][0]
+    return Load(
+        tuple(Lease(w, h, p, (now - at) / SECOND, (until - now) / SECOND) for w, h, p, at, until in leases),
+        tuple(QueueState(kind, depth, ages.get(kind, 0.0)) for kind, depth in depths.items()),
+        int(running),
+        {row[0]: row[1] for row in states},
+        exports,
+    )
+
+
+async def _ages(conn: Conn, now: int) -> dict[str, float]:
+    """By kind, the age of the oldest task; a kind whose oldest is younger than all that were looked at
+    has none."""
+    ages: dict[str, float] = {}
+    for kind, identity in await conn.fetch("SELECT kind, id FROM tasks ORDER BY id LIMIT $1", OLDEST):
+        ages.setdefault(kind, max(0.0, (now - made_at(identity)) / SECOND))
+    return ages
+
+
+async def load_of(conn: Conn, most: int) -> list[DomainLoad]:
+    """The domains with the most pages, and all others together under `other`."""
+    rows = await conn.fetch(
+        "SELECT domain, sum(succeeded), sum(failed), sum(skipped), sum(bytes) FROM jobs"
+        " GROUP BY domain ORDER BY sum(succeeded + failed + skipped) DESC, domain"
+    )
+    loads = [DomainLoad(row[0] or "none", *(int(value) for value in row[1:])) for row in rows]
+    rest = loads[most:]
+    if rest:
+        loads[most:] = [
+            DomainLoad(
+                "other",
+                sum(load.succeeded for load in rest),
+                sum(load.failed for load in rest),
+                sum(load.skipped for load in rest),
+                sum(load.bytes for load in rest),
+            )
+        ]
+    return loads
