@@ -54,7 +54,7 @@ class MysqlConn:
     async def execute(self, sql: str, *args: Any) -> int:
         text, order = translate(sql)
         # An empty list renders as `()`, which is no SQL: no id is negative, so this matches nothing.
-        values = [(list(args[i]) or [-1]) if isinstance(args[i], list | tuple) else args[i] for i in order]
+        values = [(tuple(args[i]) or (-1,)) if isinstance(args[i], list | tuple) else args[i] for i in order]
         return int(await self.cursor.execute(text, values or None))
 
     async def insert(
@@ -95,10 +95,7 @@ class MysqlConn:
     async def select_first(self, sql: str, wants: Sequence[tuple[int, int, int, int]]) -> Sequence[Row]:
         if not wants:
             return []
-        parts = [
-            "(" + spell(sql, want) + f" LIMIT {want[3]})"
-            for want in wants
-        ]
+        parts = ["(" + spell(sql, want) + f" LIMIT {want[3]})" for want in wants]
         await self.cursor.execute(" UNION ALL ".join(parts))
         found: Sequence[Row] = await self.cursor.fetchall()
         return found
