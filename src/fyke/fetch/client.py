@@ -25,7 +25,7 @@ from fyke.fetch.trip import Trip
 __all__ = ["HttpClient"]
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-LOOK_EVERY: Final = 0.25  # seconds between looks for servers that do not begin to answer
+LOOK_EVERY: Final = 0.25  # seconds between looks at what is under way
 CONTROLS: Final = dict.fromkeys((*range(32), 127))
 
 
@@ -166,7 +166,7 @@ class HttpClient:
                 return problem
         transfer.begun_at = clock.monotonic()
         if self._look is None:
-            self._look = self._loop.call_later(LOOK_EVERY, self._look_for_silence)
+            self._look = self._loop.call_later(LOOK_EVERY, self._look_around)
         return None
 
     async def _pin(self, href: str, host: str, transfer: Transfer) -> Problem | None:
@@ -210,16 +210,25 @@ class HttpClient:
         transfer.chunks = []
         self._idle.append(transfer)
 
-    def _look_for_silence(self) -> None:
-        """Break off where nothing has come for too long: libcurl has no such limit of its own."""
+    def _look_around(self) -> None:
+        """Break off where nothing has come for too long, or nothing but headers: libcurl's own limits there
+        are none, and loose. Looking from time to time costs less than a timer and a count for each page."""
         self._look = None
         multi = self._multi
         if multi is None:
             return
-        late = clock.monotonic() - self._limits.first_byte
+        limits = self._limits
+        late = clock.monotonic() - limits.first_byte
         for transfer in self._busy:
-            if not transfer.lines and 0 < transfer.begun_at < late:
-                message = f"no answer within {self._limits.first_byte:g} s"
-                multi.abort(transfer.curl, (pycurl.E_OPERATION_TIMEDOUT, message))
+            if not transfer.lines:
+                if 0 < transfer.begun_at < late:
+                    message = f"no answer within {limits.first_byte:g} s"
+                    multi.abort(transfer.curl, (pycurl.E_OPERATION_TIMEDOUT, message))
+            elif transfer.head is None and len(transfer.lines) > limits.header_count:
+                transfer.problem = (
+                    ErrorClass.HEADERS_TOO_LARGE,
+                    f"{len(transfer.lines)} header lines and no end of them",
+                )
+                multi.abort(transfer.curl, (ABORTED, ""))
         if self._busy:
-            self._look = self._loop.call_later(LOOK_EVERY, self._look_for_silence)
+            self._look = self._loop.call_later(LOOK_EVERY, self._look_around)

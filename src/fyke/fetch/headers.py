@@ -4,6 +4,7 @@ from msgspec import Struct
 
 __all__ = ["Head", "read_head", "wanted_type"]
 
+EMPTY = (b"\r\n", b"\n")
 CACHED_LINES = 4096
 CACHED_LENGTH = 100
 
@@ -12,11 +13,13 @@ _lines: dict[bytes, tuple[str, str] | None] = {}
 
 
 class Head(Struct, frozen=True, gc=False):
-    """Status, headers in order with names in lower case, and the bytes that all of it took."""
+    """Status, headers in order with names in lower case, and the bytes that all of it took. `whole` says
+    that the empty line came which ends it."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
     size: int
+    whole: bool = True
 
     def get(self, name: str) -> str | None:
         for key, value in self.headers:
@@ -34,6 +37,7 @@ def read_head(lines: list[bytes]) -> Head:
         size += len(line)
         if line.startswith(b"HTTP/"):
             start = index
+    whole = False
     headers: list[tuple[str, str]] = []
     append = headers.append
     for line in lines[start + 1 :]:
@@ -43,7 +47,9 @@ def read_head(lines: list[bytes]) -> Head:
             pair = _read_line(line)
         if pair is not None:
             append(pair)
-    return Head(_status(lines[start]) if lines else 0, tuple(headers), size)
+        elif line in EMPTY:
+            whole = True
+    return Head(_status(lines[start]) if lines else 0, tuple(headers), size, whole)
 
 
 def _status(line: bytes) -> int:

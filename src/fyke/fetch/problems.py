@@ -36,6 +36,9 @@ CLASSES: Final = {
 
 def explain(code: int, message: str) -> Problem:
     """The error class of a code; what has none of its own is a breach of the protocol."""
-    if "response headers" in message or ("header" in message and "too l" in message.lower()):
+    said = message.lower()
+    if "header" in said and ("too l" in said or "too many" in said):
         return ErrorClass.HEADERS_TOO_LARGE, message
+    if "chunk hex-length" in said:  # it has the code of a lost connection
+        return ErrorClass.PROTOCOL, message
     return CLASSES.get(code, ErrorClass.PROTOCOL), message or f"libcurl's error {code}"

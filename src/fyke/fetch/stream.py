@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import Self
 
-import pycurl  # type: ignore[import-untyped]  # ships no types
 from msgspec.structs import replace
 
 from fyke.core.page import ErrorClass, Failed
@@ -78,7 +77,11 @@ class Stream:
         if self._future is None or self._closed:
             return
         while True:
-            chunks = self._take()
+            chunks = self._transfer.take_chunks()
+            if self._transfer.paused and not self._future.done():
+                ended = self._transfer.resume()
+                if ended is not None:
+                    self._multi.abort(self._transfer.curl, ended)
             if not chunks:
                 if self._future.done():
                     break
@@ -110,15 +113,6 @@ class Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _take(self) -> list[bytes]:
-        """The chunks that wait; the transfer goes on when it had been held."""
-        transfer = self._transfer
-        chunks, transfer.chunks = transfer.chunks, []
-        if transfer.paused and self._future is not None and not self._future.done():
-            transfer.paused = False
-            transfer.curl.pause(pycurl.PAUSE_CONT)
-        return chunks
 
     def _inflate(self, chunk: bytes) -> Iterator[bytes]:
         inflater = self._transfer.inflater

@@ -18,7 +18,7 @@ from fyke.fetch.problems import Problem, explain
 __all__ = ["Ask", "Transfer"]
 
 BUFFER: Final = 64 * 1024
-HIGH_WATER: Final = 4  # chunks of a stream that wait to be read
+HIGH_WATER: Final = 16  # chunks (of 16 KiB) of a stream that wait to be read
 NO_SOCKET: Final[int] = pycurl.SOCKET_BAD
 PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
 SWALLOWED: Final = 64 * 1024  # of the body of a redirect: enough to keep the connection
@@ -49,8 +49,10 @@ class Transfer:
         self.begun_at = 0.0
         self.truncated = False
         self.paused = False
+        self._resuming = False
         self.on_chunk: Callable[[], None] | None = None  # set for a stream: chunks stay raw and are fetched
         self.inflater: Inflater | None = None
+        self._unconnected: Problem | None = None  # why an address of the host was passed over
         self._host = ""
         self._ask: Ask
         self._inflated = 0
@@ -91,6 +93,7 @@ class Transfer:
         self.wire = 0
         self.truncated = False
         self.paused = False
+        self._unconnected = None
         self._host = host
         self._ask = ask
         self.inflater = None
@@ -113,10 +116,14 @@ class Transfer:
         """What went wrong, once the transfer is over."""
         code, message = result
         self.ensure_head()
-        if self.problem is not None and (code or self.problem[0] != ErrorClass.REFUSED):
+        if self.problem is not None:
             return self.problem
+        if code and self._unconnected is not None and self.head is None:
+            return self._unconnected
         if code and not (code == pycurl.E_WRITE_ERROR and self.truncated):
             return explain(code, message)
+        if self.head is not None and not self.head.whole:
+            return (ErrorClass.CONNECTION_LOST, "the connection was closed in the middle of the headers")
         if self.inflater is not None and not self.inflater.whole and not self.truncated:
             return (ErrorClass.CONNECTION_LOST, "the compressed body ends in its middle")
         return None
@@ -125,6 +132,23 @@ class Transfer:
         """Read the head, if no body came that made us do so."""
         if self.head is None and self.lines:
             self._begin()
+
+    def take_chunks(self) -> list[bytes]:
+        """A stream's chunks that wait to be read."""
+        chunks, self.chunks = self.chunks, []
+        return chunks
+
+    def resume(self) -> Result | None:
+        """Let a transfer that was held go on; its result, should that be its end."""
+        self.paused = False
+        self._resuming = True  # libcurl hands over what it held in here, and takes no second pause
+        try:
+            self.curl.pause(pycurl.PAUSE_CONT)
+        except pycurl.error as error:  # a limit was reached in what it had held
+            return error.args[0], str(error.args[1])
+        finally:
+            self._resuming = False
+        return None
 
     def body(self) -> bytes:
         chunks = self.chunks
@@ -142,12 +166,12 @@ class Transfer:
             else "not an internet address"
         )
         if refusal is not None:
-            self.problem = (ErrorClass.REFUSED, f"{self._host} has the address {refusal}")
+            self._unconnected = (ErrorClass.REFUSED, f"{self._host} has the address {refusal}")
             return NO_SOCKET
         try:
             return socket(family, kind, protocol).detach()
         except OSError as error:  # no descriptors left, no IPv6
-            self.problem = (ErrorClass.CONNECT, f"no socket: {error.strerror}")
+            self._unconnected = self._unconnected or (ErrorClass.CONNECT, f"no socket: {error.strerror}")
             return NO_SOCKET
 
     def _begin(self) -> Head:
@@ -189,7 +213,7 @@ class Transfer:
             self._begin()
             if self.problem is not None:
                 return 0
-        if self.on_chunk is not None and len(self.chunks) >= HIGH_WATER:
+        if self.on_chunk is not None and len(self.chunks) >= HIGH_WATER and not self._resuming:
             self.paused = True  # the same chunk comes again when there is room
             return PAUSE
         self.wire += len(chunk)

@@ -1,0 +1,310 @@
+"""The plain client against a server that does everything wrong."""
+
+import asyncio
+import tracemalloc
+from collections.abc import AsyncIterator
+from time import monotonic
+
+import pytest
+
+from fyke.core.page import ErrorClass, Failed, Page, Request
+from fyke.egress.guard import Guard
+from fyke.fetch.client import HttpClient
+from fyke.fetch.options import PAGES, FetchOptions, Limits
+from tests.integration.hostile import HTML, HostileServer, bomb
+
+LIMITS = Limits(
+    header_bytes=16 * 1024,
+    header_count=100,
+    body_bytes=1024 * 1024,
+    inflated_bytes=4 * 1024 * 1024,
+    redirects=5,
+    connect=2,
+    first_byte=0.4,
+    total=1.0,
+)
+LONGEST = LIMITS.total + 1.0  # seconds after which any answer is too late, on a loaded machine
+MEMORY = 24 * 1024 * 1024  # bytes, the hostile server's own included; a bomb holds 128 MiB
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[HostileServer]:
+    async with HostileServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[HttpClient]:
+    client = HttpClient(Guard(["127.0.0.0/8"]), LIMITS)
+    await client.start()
+    yield client
+    await client.stop()
+
+
+@pytest.mark.parametrize(
+    ("path", "error_class"),
+    [
+        ("/silent", ErrorClass.TIMEOUT),
+        ("/slow-loris", ErrorClass.TIMEOUT),
+        ("/drip", ErrorClass.TIMEOUT),
+        ("/stalled", ErrorClass.TIMEOUT),
+        ("/slow-chain", ErrorClass.TOO_MANY_REDIRECTS),
+        ("/endless-headers", ErrorClass.HEADERS_TOO_LARGE),
+        ("/endless-header", ErrorClass.HEADERS_TOO_LARGE),
+        ("/many-headers", ErrorClass.HEADERS_TOO_LARGE),
+        ("/endless-hints", ErrorClass.HEADERS_TOO_LARGE),
+        ("/endless-body", ErrorClass.BODY_TOO_LARGE),
+        ("/announced-large", ErrorClass.BODY_TOO_LARGE),
+        ("/picture", ErrorClass.CONTENT_TYPE),
+        ("/bombs?kind=gzip", ErrorClass.INFLATED_TOO_LARGE),
+        ("/bombs?kind=deflate", ErrorClass.INFLATED_TOO_LARGE),
+        ("/bombs?kind=br", ErrorClass.INFLATED_TOO_LARGE),
+        ("/bombs?kind=zstd", ErrorClass.INFLATED_TOO_LARGE),
+        ("/bombs?kind=double-gzip", ErrorClass.INFLATED_TOO_LARGE),
+        ("/no-gzip", ErrorClass.BAD_ENCODING),
+        ("/no-gzip?kind=deflate", ErrorClass.BAD_ENCODING),
+        ("/no-gzip?kind=br", ErrorClass.BAD_ENCODING),
+        ("/no-gzip?kind=zstd", ErrorClass.BAD_ENCODING),
+        ("/no-gzip?kind=gzip,gzip,gzip", ErrorClass.BAD_ENCODING),
+        ("/strange-encoding", ErrorClass.BAD_ENCODING),
+        ("/half-gzip", ErrorClass.CONNECTION_LOST),
+        ("/too-short", ErrorClass.CONNECTION_LOST),
+        ("/half-chunk", ErrorClass.CONNECTION_LOST),
+        ("/no-answer", ErrorClass.CONNECTION_LOST),
+        ("/bad-chunk", ErrorClass.PROTOCOL),
+        ("/two-lengths", ErrorClass.PROTOCOL),
+        ("/half-head", ErrorClass.CONNECTION_LOST),
+        ("/no-colon", ErrorClass.PROTOCOL),
+        ("/garbage", ErrorClass.PROTOCOL),
+        ("/old-http", ErrorClass.PROTOCOL),
+        ("/loop", ErrorClass.TOO_MANY_REDIRECTS),
+        ("/ping", ErrorClass.TOO_MANY_REDIRECTS),
+        ("/chain?n=6", ErrorClass.TOO_MANY_REDIRECTS),
+        ("/to?url=file:///etc/passwd", ErrorClass.INVALID_URL),
+        ("/to?url=gopher://127.0.0.1/", ErrorClass.INVALID_URL),
+        ("/to?url=http://[nonsense", ErrorClass.INVALID_URL),
+    ],
+)
+async def test_each_misdeed_ends_in_its_own_class(
+    server: HostileServer, client: HttpClient, path: str, error_class: str
+) -> None:
+    if "kind=" in path and path.startswith("/bombs"):
+        bomb(path.partition("kind=")[2])  # made now, so that the memory it takes is not the client's
+    tracemalloc.start()
+    begun = monotonic()
+    failed = await client.fetch(Request(server.url(path)))
+    took = monotonic() - begun
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert isinstance(failed, Failed), failed
+    assert failed.error_class == error_class, failed.message
+    assert failed.message
+    assert took < LONGEST
+    assert peak < MEMORY
+    after = await client.fetch(Request(server.url("/ok")))
+    assert isinstance(after, Page), "the client is of no use afterwards"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ok",
+        "/too-long",
+        "/strange-headers",
+        "/hints",
+        "/trailers",
+        "/large-redirect",
+        "/cookie-wall",
+        "/chain?n=5",
+        "/to?url=/ok",
+        "/to?url=ok%23part",
+        *(
+            f"/encoded?kind={kind}"
+            for kind in (
+                "gzip",
+                "deflate",
+                "raw-deflate",
+                "br",
+                "zstd",
+                "two-members",
+                "padded",
+                "gzip,%20br",
+                "identity",
+            )
+        ),
+    ],
+)
+async def test_what_a_browser_would_show_is_a_page(
+    server: HostileServer, client: HttpClient, path: str
+) -> None:
+    page = await client.fetch(Request(server.url(path)))
+    assert isinstance(page, Page), page
+    assert (page.status, page.body) == (200, HTML)
+    assert page.address == "127.0.0.1"
+    assert page.bytes_in > 50
+
+
+async def test_the_time_limit_holds_for_all_hops_together(server: HostileServer) -> None:
+    client = HttpClient(Guard(["127.0.0.0/8"]), Limits(redirects=1000, total=0.5))
+    await client.start()
+    begun = monotonic()
+    failed = await client.fetch(Request(server.url("/slow-chain")))
+    assert isinstance(failed, Failed)
+    assert failed.error_class == ErrorClass.TIMEOUT
+    assert 0.4 < monotonic() - begun < LONGEST
+    await client.stop()
+
+
+async def test_the_history_and_the_bytes_of_all_hops_are_kept(
+    server: HostileServer, client: HttpClient
+) -> None:
+    alone = await client.fetch(Request(server.url("/chain?n=0")))
+    page = await client.fetch(Request(server.url("/chain?n=2")))
+    assert isinstance(page, Page)
+    assert isinstance(alone, Page)
+    assert page.history == (server.url("/chain?n=2"), server.url("/chain?n=1"))
+    assert (page.url, page.final_url) == (server.url("/chain?n=2"), server.url("/chain?n=0"))
+    assert page.bytes_in > alone.bytes_in + 100
+
+
+async def test_a_hop_can_be_left_to_the_caller(server: HostileServer, client: HttpClient) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def may_follow(source: str, target: str) -> bool:
+        seen.append((source, target))
+        return "elsewhere" not in target
+
+    options = FetchOptions(may_follow=may_follow)
+    page = await client.fetch(Request(server.url("/to?url=http://elsewhere.test/")), options)
+    assert isinstance(page, Page)
+    assert page.status == 302
+    assert page.header("location") == "http://elsewhere.test/"
+    assert seen == [(server.url("/to?url=http://elsewhere.test/"), "http://elsewhere.test/")]
+    assert isinstance(await client.fetch(Request(server.url("/chain?n=1")), options), Page)
+
+
+async def test_what_is_not_modified_costs_no_body(server: HostileServer, client: HttpClient) -> None:
+    first = await client.fetch(Request(server.url("/etag")))
+    assert isinstance(first, Page)
+    again = await client.fetch(
+        Request(server.url("/etag"), etag=first.header("etag"), last_modified=first.header("last-modified"))
+    )
+    assert isinstance(again, Page)
+    assert (again.status, again.body) == (304, b"")
+    assert again.bytes_in < first.bytes_in
+    assert "if-modified-since" in server.asked[-1].headers
+    plain = await client.fetch(Request(server.url("/etag")))
+    assert isinstance(plain, Page)
+    assert plain.status == 200, "a validator was sent with another request"
+
+
+async def test_cookies_do_not_outlive_their_request(server: HostileServer, client: HttpClient) -> None:
+    for _ in range(2):
+        page = await client.fetch(Request(server.url("/cookie-wall")))
+        assert isinstance(page, Page)
+        assert page.status == 200
+    assert [asked.headers.get("cookie") for asked in server.asked] == [None, "seen=yes", None, "seen=yes"]
+
+
+async def test_connections_are_kept_open(server: HostileServer, client: HttpClient) -> None:
+    for _ in range(10):
+        await client.fetch(Request(server.url("/ok")))
+    assert server.connections == 1
+
+
+async def test_the_headers_are_those_asked_for(server: HostileServer) -> None:
+    client = HttpClient(Guard(["127.0.0.0/8"]), user_agent="Fyke/1 (+https://example.com)")
+    await client.start()
+    await client.fetch(Request(server.url("/ok")))
+    await client.fetch(
+        Request(server.url("/ok")), FetchOptions(user_agent="Other\r\nX-Evil: 1", accept="a/b")
+    )
+    first, second = (asked.headers for asked in server.asked)
+    assert first["user-agent"] == "Fyke/1 (+https://example.com)"
+    assert first["accept"] == PAGES.accept
+    assert first["accept-encoding"] == "gzip, deflate, br, zstd"
+    assert second["user-agent"] == "OtherX-Evil: 1"
+    assert second["accept"] == "a/b"
+    assert "x-evil" not in second
+    await client.stop()
+
+
+async def test_a_retry_after_is_told_with_a_failure_too(server: HostileServer, client: HttpClient) -> None:
+    page = await client.fetch(Request(server.url("/status?code=429&retry=7")))
+    assert isinstance(page, Page)
+    assert (page.status, page.header("retry-after")) == (429, "7")
+    options = FetchOptions(max_bytes=10)
+    failed = await client.fetch(Request(server.url("/status?code=503&retry=9")), options)
+    assert isinstance(failed, Failed)
+    assert (failed.status, failed.retry_after) == (503, 9.0)
+
+
+async def test_a_body_may_be_cut_instead_of_refused(server: HostileServer, client: HttpClient) -> None:
+    options = FetchOptions(max_bytes=1000, max_inflated=5000, truncate=True)
+    page = await client.fetch(Request(server.url("/endless-body")), options)
+    assert isinstance(page, Page)
+    assert page.body == b"a" * 1000
+    page = await client.fetch(
+        Request(server.url("/bombs?kind=zstd")), FetchOptions(max_inflated=5000, truncate=True)
+    )
+    assert isinstance(page, Page)
+    assert page.body == bytes(5000)
+
+
+async def test_a_fetch_that_is_cancelled_leaves_a_working_client(
+    server: HostileServer, client: HttpClient
+) -> None:
+    tasks = [asyncio.create_task(client.fetch(Request(server.url("/drip")))) for _ in range(5)]
+    await server.has_seen("/drip", 5)
+    for task in tasks:
+        task.cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, asyncio.CancelledError) for result in results)
+    assert isinstance(await client.fetch(Request(server.url("/ok"))), Page)
+
+
+async def test_stopping_ends_what_runs_and_twice_is_safe(server: HostileServer) -> None:
+    client = HttpClient(Guard(["127.0.0.0/8"]), Limits())
+    await client.start()
+    task = asyncio.create_task(client.fetch(Request(server.url("/drip"))))
+    await server.has_seen("/drip")
+    await client.stop()
+    await client.stop()
+    failed = await task
+    assert isinstance(failed, Failed)
+    assert failed.error_class == ErrorClass.CONNECTION_LOST
+    with pytest.raises(RuntimeError, match="not started"):
+        await client.fetch(Request(server.url("/ok")))
+
+
+async def test_many_at_once_do_not_disturb_one_another(server: HostileServer) -> None:
+    client = HttpClient(Guard(["127.0.0.0/8"]))
+    await client.start()
+    good = ["/ok", "/encoded?kind=br", "/chain?n=3"]
+    paths = [*good, "/loop", "/no-answer", "/half-gzip", "/picture", "/garbage"]
+    results = await asyncio.gather(*(client.fetch(Request(server.url(paths[n % 8]))) for n in range(160)))
+    for index, result in enumerate(results):
+        assert isinstance(result, Page) == (paths[index % 8] in good), result
+        assert result.url == server.url(paths[index % 8])
+    await client.stop()
+
+
+def test_it_runs_on_uvloop_as_well() -> None:
+    uvloop = pytest.importorskip("uvloop")
+
+    async def main() -> None:
+        async with HostileServer() as server:
+            client = HttpClient(Guard(["127.0.0.0/8"]), LIMITS)
+            await client.start()
+            results = await asyncio.gather(
+                *(client.fetch(Request(server.url(path))) for path in ("/ok", "/drip", "/half-chunk") * 20)
+            )
+            for page, slow, lost in zip(*[iter(results)] * 3, strict=True):
+                assert isinstance(page, Page)
+                assert isinstance(slow, Failed)
+                assert slow.error_class == ErrorClass.TIMEOUT
+                assert isinstance(lost, Failed)
+            await client.stop()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
