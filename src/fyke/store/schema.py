@@ -168,11 +168,11 @@ tasks = table(
     Index("tasks_lease", "lease", **where("lease IS NOT NULL")),
 )
 
-delayed = table(
-    "delayed",
+delays = table(
+    "delays",
     big("task", key=True),
     big("due"),
-    Index("delayed_due", "due"),
+    Index("delays_due", "due"),
 )
 
 suspects = table(

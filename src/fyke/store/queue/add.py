@@ -93,7 +93,7 @@ async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], 
             for identity, task in tasks
         ],
     )
-    await conn.insert("delayed", ("task", "due"), [(i, now + t.delay) for i, t in tasks if t.delay > 0])
+    await conn.insert("delays", ("task", "due"), [(i, now + t.delay) for i, t in tasks if t.delay > 0])
     await conn.insert("dedupe_keys", ("dedupe", "task"), [(t.dedupe, i) for i, t in tasks if t.dedupe])
     await _count(conn, job, plan.band, tasks, lanes, now)
     return len(tasks)

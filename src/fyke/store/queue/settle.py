@@ -7,7 +7,7 @@ that was settled before: then the answer was lost, not the work, and it is accep
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from fyke.core.outcome import (
     COMPLETING,
@@ -77,7 +77,7 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     children = [e for o in outcomes for e in o.effects if type(e) is AddTasks]
     lane_ids = {o.lane for o in outcomes} | {lane_of(t.lane) for e in children for t in e.tasks}
     work.lanes = await lock_lanes(conn, lane_ids)
-    by_id = {o.task: o for o in outcomes}
+    by_id = _by_task(outcomes)
     rows = [TaskRow(*row) for row in await conn.fetch(TASKS, sorted(by_id), lease)]
     work.pairs = [(row, by_id[row.id]) for row in rows if by_id[row.id].claims == row.claims]
     work.pairs.sort(key=lambda pair: pair[0].seq)
@@ -95,6 +95,17 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     rest = [o for o in outcomes if o.task not in mine]
     late = await _answer_late(conn, lease, rest)
     return Settled(accepted + late.accepted, late.refused, room)
+
+
+def _by_task(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
+    """One outcome for each task: the last, with what partial ones before it brought."""
+    found: dict[int, Outcome] = {}
+    for outcome in outcomes:
+        before = found.get(outcome.task)
+        if before is not None and before.verdict == Verdict.CONTINUE and before.claims == outcome.claims:
+            outcome = structs.replace(outcome, effects=before.effects + outcome.effects)
+        found[outcome.task] = outcome
+    return found
 
 
 async def _answer_late(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled:
@@ -180,7 +191,7 @@ async def _put_back(conn: Conn, work: Work) -> None:
     )
     payloads = [(r.id, o.payload.decode()) for r, o in (*ready, *later) if o.payload is not None]
     await conn.update("tasks", ("id",), ("payload",), payloads)
-    await conn.insert("delayed", ("task", "due"), [(r.id, work.now + o.delay) for r, o in later])
+    await conn.insert("delays", ("task", "due"), [(r.id, work.now + o.delay) for r, o in later])
     if ready:
         await back_to_queue(conn, [(r.lane, r.job, r.place) for r, _ in ready], work.lanes)
 

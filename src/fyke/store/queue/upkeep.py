@@ -134,7 +134,7 @@ async def _quarantine(conn: Conn, lease: int, rows: Sequence[Row], now: int) -> 
 async def promote(conn: Conn) -> int:
     """Make ready what was delayed and is due."""
     now = await conn.now()
-    due = await conn.fetch("SELECT task FROM delayed WHERE due <= $1 ORDER BY due LIMIT $2", now, CHUNK)
+    due = await conn.fetch("SELECT task FROM delays WHERE due <= $1 ORDER BY due LIMIT $2", now, CHUNK)
     if not due:
         return 0
     ids = [row[0] for row in due]
@@ -145,7 +145,7 @@ async def promote(conn: Conn) -> int:
     )
     rows = [row for row in rows if row[2] in lanes]
     await conn.execute("UPDATE tasks SET state = 0 WHERE id IN $1", [row[0] for row in rows])
-    await conn.execute("DELETE FROM delayed WHERE task IN $1", ids)
+    await conn.execute("DELETE FROM delays WHERE task IN $1", ids)
     await back_to_queue(conn, [(r[2], r[1], r[3]) for r in rows], lanes)
     for lane in lanes.values():
         lane.refresh(now)

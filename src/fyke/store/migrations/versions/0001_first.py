@@ -76,7 +76,7 @@ def upgrade() -> None:
         mysql_row_format="DYNAMIC",
     )
     op.create_table(
-        "delayed",
+        "delays",
         sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("due", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("task"),
@@ -85,7 +85,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("delayed_due", "delayed", ["due"], unique=False)
+    op.create_index("delays_due", "delays", ["due"], unique=False)
     op.create_table(
         "events",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
