@@ -1,0 +1,5 @@
+"""`python -m bench`: what `make bench` calls."""
+
+from bench.run import main
+
+raise SystemExit(main())

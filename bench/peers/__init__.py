@@ -1,0 +1,1 @@
+"""Other crawlers, each used the way its users would."""

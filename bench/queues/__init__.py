@@ -1,0 +1,1 @@
+"""Other task queues, each with no-op tasks."""
