@@ -19,11 +19,12 @@ STYLE: Final = """
 font:16px/1.55 Georgia,'Times New Roman',serif}
 a{color:inherit;text-decoration:none}a:hover,a:focus{color:var(--accent)}
 header,main,footer{max-width:1080px;margin:0 auto;padding:0 20px}
+main{padding-top:24px}.breadcrumb:first-child{margin-top:0}
 header{display:flex;flex-wrap:wrap;align-items:baseline;gap:6px 28px;padding-top:26px;padding-bottom:14px;
 border-bottom:1px solid var(--line)}
 .brand{font-size:26px;letter-spacing:.02em}nav.top{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:15px}
 .breadcrumb{font-size:14px;color:var(--soft);margin:20px 0}.breadcrumb ol{list-style:none;display:flex;
-flex-wrap:wrap;gap:8px;padding:0;margin:0}.breadcrumb li+li:before{content:'›';margin-right:8px}
+flex-wrap:wrap;gap:8px;padding:0;margin:0}.breadcrumb li+li:before{content:'\\203A';margin-right:8px}
 h1{font-weight:400;font-size:32px;line-height:1.2;margin:0 0 8px}
 h2{font-weight:400;font-size:21px;margin:34px 0 12px}
 .product{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:44px}

@@ -30,6 +30,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[tuple[bytes, float, bool]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._unread = 0  # bytes since the last whole request
         self._begin()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -82,7 +83,6 @@ class Connection(asyncio.Protocol):
         self._target = b""
         self._etag = b""
         self._gzip = False
-        self._unread = 0
 
     def _form(self, answer: Answer, method: bytes) -> bytes:
         if method not in (b"GET", b"HEAD"):
