@@ -1,5 +1,6 @@
 """The queue as a worker sees it, whether behind it is SQL or a wire."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -46,6 +47,7 @@ class Queue(Protocol):
         """End the lease; what it still holds is handed back."""
         ...
 
-    async def wait(self, timeout: float) -> None:
-        """Return when there may be new work, or after `timeout` seconds."""
+    def subscribe(self) -> asyncio.Event:
+        """An event that is set whenever there may be new work; whoever waits on it clears it, before
+        the claim that would see that work."""
         ...

@@ -7,6 +7,7 @@ it is dropped, because it belongs to somebody else by then.
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Mapping, Sequence
 
@@ -146,7 +147,9 @@ class Worker:
     async def _claim_forever(self) -> None:
         most = self.options.concurrency + self.options.ahead
         least = max(1, self.options.concurrency // 8)
+        news = self.queue.subscribe()
         while True:
+            news.clear()
             room = most - len(self.held)
             if self.problem is not None or (self.suspects and self.held) or room < least:
                 self._room.clear()
@@ -172,7 +175,7 @@ class Worker:
                 continue
             self._receive(batch, lease)
             if batch.retry_in and not self.stopping:
-                await self.queue.wait(batch.retry_in / SECOND)
+                await _wait(news, batch.retry_in / SECOND)
 
     def _receive(self, batch: Batch, lease: int) -> None:
         received = monotonic()
@@ -342,6 +345,12 @@ def _with_late(outcome: Outcome, late: int) -> Outcome:
         outcome.payload,
         outcome.error_class,
     )
+
+
+async def _wait(event: asyncio.Event, timeout: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout):
+            await event.wait()
 
 
 async def _end(task: "asyncio.Task[None]") -> None:

@@ -1,7 +1,10 @@
 """The queue port over SQL: each call is one transaction, and work that is added wakes who waits."""
 
 import asyncio
+import weakref
 from collections.abc import Sequence
+
+import msgspec
 
 from fyke.core.clock import SECOND
 from fyke.core.errors import LeaseLost
@@ -16,6 +19,8 @@ from fyke.store.queue.suspects import claim_suspect
 
 __all__ = ["SqlQueue"]
 
+LOOK_AGAIN = 100_000  # µs
+
 
 class SqlQueue:
     """See core.queue.Queue."""
@@ -23,7 +28,7 @@ class SqlQueue:
     def __init__(self, database: Database, lease_seconds: float = 15.0) -> None:
         self.database = database
         self.lease_seconds = lease_seconds
-        self._waiters: set[asyncio.Event] = set()
+        self._subscribers: weakref.WeakSet[asyncio.Event] = weakref.WeakSet()
 
     async def open_lease(self, worker: WorkerInfo) -> int:
         lease = new_id()
@@ -41,7 +46,11 @@ class SqlQueue:
         return lease
 
     async def claim(self, lease: int, want: int, *, own: bool = True) -> Batch:
-        return await self.database.write(lambda conn: claim(conn, lease, want, own=own))
+        batch = await self.database.write(lambda conn: claim(conn, lease, want, own=own))
+        if self.database.shared and batch.retry_in > LOOK_AGAIN:
+            # Processes that share the database do not hear each other: look again before long.
+            return msgspec.structs.replace(batch, retry_in=LOOK_AGAIN)
+        return batch
 
     async def claim_suspect(self, lease: int) -> Batch:
         return await self.database.write(lambda conn: claim_suspect(conn, lease))
@@ -86,16 +95,10 @@ class SqlQueue:
 
     def wake(self) -> None:
         """Tell everybody in this process who waits that there may be work."""
-        for waiter in self._waiters:
-            waiter.set()
+        for event in self._subscribers:
+            event.set()
 
-    async def wait(self, timeout: float) -> None:
-        waiter = asyncio.Event()
-        self._waiters.add(waiter)
-        try:
-            async with asyncio.timeout(timeout):
-                await waiter.wait()
-        except TimeoutError:
-            pass
-        finally:
-            self._waiters.discard(waiter)
+    def subscribe(self) -> asyncio.Event:
+        event = asyncio.Event()
+        self._subscribers.add(event)
+        return event
