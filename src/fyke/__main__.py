@@ -1,0 +1,5 @@
+"""`python -m fyke` is `fyke`."""
+
+from fyke.cli.main import main
+
+main()

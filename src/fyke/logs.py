@@ -1,0 +1,71 @@
+"""Structured logs: JSON, or readable on a terminal. Secrets are taken out before anything is written."""
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+
+__all__ = ["configure", "redact"]
+
+SECRET = re.compile(r"token|secret|passw|authorization|cookie|api_?key|credential", re.IGNORECASE)
+USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+QUERY_SECRET = re.compile(
+    r"([?&](?:[^=&\s]*(?:token|key|secret|passw|auth|sig)[^=&\s]*)=)[^&\s]+", re.IGNORECASE
+)
+
+
+def redact(text: str) -> str:
+    """A text without the credentials that a URL in it may carry."""
+    if "://" not in text:
+        return text
+    return QUERY_SECRET.sub(r"\1***", USERINFO.sub("***@", text))
+
+
+def _redact_event(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for key, value in event.items():
+        if SECRET.search(key):
+            event[key] = "***"
+        elif isinstance(value, str):
+            event[key] = redact(value)
+    return event
+
+
+def configure(level: str, style: str) -> None:
+    """Set logging up for this process, on standard error."""
+    readable = style == "text" or (style == "auto" and sys.stderr.isatty())
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    ending: list[Any] = (
+        [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        if readable
+        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    )
+    structlog.configure(
+        processors=[*shared, _redact_event, *ending],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    _bring_in_stdlib(level, [*shared, _redact_event], ending[-1])
+
+
+def _bring_in_stdlib(level: str, before: list[Any], renderer: Any) -> None:
+    """Libraries that log the standard way come out in the same form."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=before,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name in ("alembic", "asyncio", "uvicorn.access", "asyncmy"):
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))

@@ -1,0 +1,1 @@
+"""Own figures on this machine: what `fyke bench` prints."""
