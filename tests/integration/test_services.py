@@ -9,6 +9,7 @@ from pathlib import Path
 import asyncmy
 import asyncpg
 import pytest
+
 from tests.servers import MariaDB, Postgres, Redis, alive, process_state, wait_gone
 from tests.services import ROOT, Services
 
