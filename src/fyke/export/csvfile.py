@@ -31,7 +31,7 @@ class CsvWriter:
         lines = list(map(",".join, zip(*cells, strict=True)))
         if lines:
             lines.append("")
-            self._file.write("\r\n".join(lines).encode("utf-8", "replace"))
+            self._file.write("\r\n".join(lines).encode())
 
     def close(self) -> None:
         """A CSV file ends with its last row."""

@@ -139,11 +139,19 @@ class XlsxWriter:
         self._row += rows
 
     def _text(self, cells: list[str]) -> list[str]:
-        if max(map(len, cells), default=0) > CELL_LIMIT // 2:
-            cells = [self._short(cell) for cell in cells]
-        cells = _escaped(cells)
         look = BETWEEN.join(cells)
-        start = f'<c t="inlineStr"><is><t{" xml:space=" + PRESERVE if _spaced(look) else ""}>'
+        if len(look) > CELL_LIMIT // 2 and max(map(len, cells)) > CELL_LIMIT // 2:
+            cells = [self._short(cell) for cell in cells]
+            look = BETWEEN.join(cells)
+        if _illegal(look, len(cells) - 1):
+            cells = [ILLEGAL.sub(lambda match: f"_x{ord(match[0]):04X}_", cell) for cell in cells]
+            look = BETWEEN.join(cells)
+        if "&" in look or "<" in look or "]]>" in look:
+            look = look.replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")
+            cells = look.split(BETWEEN)
+        start = (
+            '<c t="inlineStr"><is><t xml:space="preserve">' if _spaced(look) else '<c t="inlineStr"><is><t>'
+        )
         return [f"{start}{cell}</t></is></c>" if cell else "<c/>" for cell in cells]
 
     def _short(self, cell: str) -> str:
@@ -157,18 +165,9 @@ class XlsxWriter:
 
 
 BETWEEN: Final = "\x1f"  # joins a column for working on it in one go
-PRESERVE: Final = '"preserve"'
 # What XML 1.0 cannot carry, and CR, which a parser would turn into LF; as bytes for a quick look.
 ILLEGAL_BYTES: Final = bytes([*range(0x09), 0x0B, 0x0C, *range(0x0D, 0x20)])
 ILLEGAL: Final = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
-
-
-def _escaped(cells: list[str]) -> list[str]:
-    text = BETWEEN.join(cells)
-    if _illegal(text, len(cells) - 1):
-        cells = [ILLEGAL.sub(lambda match: f"_x{ord(match[0]):04X}_", cell) for cell in cells]
-        text = BETWEEN.join(cells)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split(BETWEEN)
 
 
 def _illegal(text: str, separators: int) -> bool:
