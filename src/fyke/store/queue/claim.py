@@ -27,7 +27,8 @@ class TaskState(IntEnum):
     SUSPECT = 3
 
 
-LEASE = "SELECT until FROM leases WHERE id = $1"
+# With it, the task that runs alone under the lease.
+LEASE = "SELECT until, (SELECT min(task) FROM alone WHERE lease = $1) FROM leases WHERE id = $1"
 
 HEADS = "SELECT " + ", ".join(
     f"(SELECT min(look_at) FROM lanes WHERE waiting = 1 AND band = {band})" for band in range(OWN_BAND + 1)
@@ -46,6 +47,14 @@ JOBS = """
     SELECT id, state, phase, stop, band, cap, in_flight, options, definition FROM jobs
     WHERE id IN $1 ORDER BY id {skip}"""
 
+# Those that may run: a stopped job's would keep every worker looking for what it cannot have.
+SUSPECTS = """
+    SELECT t.lane, t.job, t.id FROM suspects s
+    JOIN tasks t ON t.id = s.task JOIN lanes l ON l.id = t.lane LEFT JOIN jobs j ON j.id = t.job
+    WHERE s.due <= $1 AND l.look_at <= $1 AND (l.cap = 0 OR l.in_flight < l.cap)
+    AND (t.job = 0 OR (j.phase = 'crawl' AND j.stop IS NULL AND (j.cap = 0 OR j.in_flight < j.cap)))
+    ORDER BY s.due LIMIT $2"""
+
 READY_TASKS = f"""
     SELECT {TASK_COLUMNS} FROM tasks
     WHERE lane = $1 AND job = $2 AND state = 0 AND place >= $3
@@ -61,9 +70,10 @@ BEGIN_JOBS = """
 
 
 async def check_lease(conn: Conn, lease: int) -> int:
-    """The time by the database's clock, if the lease still holds then."""
+    """The time by the database's clock, if the lease still holds then. It is locked, so that no sweep
+    ends it before what is claimed now can be seen to hang on it."""
     now = await conn.now()
-    found = await conn.fetch(LEASE, lease)
+    found = await conn.fetch(LEASE + "{lock}", lease)
     if not found or found[0][0] <= now:
         raise LeaseLost
     return now
@@ -76,7 +86,7 @@ async def claim(conn: Conn, lease: int, want: int, *, own: bool = True) -> Batch
     if not own:
         heads[OWN_BAND] = None
     lanes = await _lock_lanes(conn, heads, want, now)
-    suspects = bool(await conn.fetch("SELECT 1 FROM suspects WHERE due <= $1 LIMIT 1", now))
+    suspects = bool(await conn.fetch(SUSPECTS, now, 1))
     if not lanes:
         return Batch([], {}, _retry_in(heads, now), suspects)
     ids = [lane.id for lane in lanes]

@@ -60,6 +60,7 @@ class Work(Struct):
 
     now: int
     lease: int
+    alone: int | None = None  # the task that ran alone under the lease
     pairs: list[tuple[TaskRow, Outcome]] = field(default_factory=list)
     lanes: dict[int, Lane] = field(default_factory=dict)
     deltas: dict[int, JobDelta] = field(default_factory=dict)
@@ -79,7 +80,8 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     work.lanes = await lock_lanes(conn, lane_ids)
     by_id = _by_task(outcomes)
     rows = [TaskRow(*row) for row in await conn.fetch(TASKS, sorted(by_id), lease)]
-    work.pairs = [(row, by_id[row.id]) for row in rows if by_id[row.id].claims == row.claims]
+    work.alone = held[0][1]
+    work.pairs = [(row, by_id[row.id]) for row in rows if _belongs(by_id[row.id], row)]
     work.pairs.sort(key=lambda pair: pair[0].seq)
     room = await _add_tasks(conn, work) if children else {}
     await _move_plans(conn, work)
@@ -95,6 +97,10 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     rest = [o for o in outcomes if o.task not in mine]
     late = await _answer_late(conn, lease, rest)
     return Settled(accepted + late.accepted, late.refused, room)
+
+
+def _belongs(outcome: Outcome, row: TaskRow) -> bool:
+    return outcome.claims == row.claims and outcome.lane == row.lane
 
 
 def _by_task(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
@@ -176,11 +182,10 @@ async def _complete(conn: Conn, work: Work) -> None:
 
 async def _put_back(conn: Conn, work: Work) -> None:
     """Tasks that are to be tried again, at once or later."""
-    ready = [(r, o) for r, o in work.pairs if o.verdict == Verdict.REQUEUE and not o.delay]
+    pairs = await _still_alone(conn, work) if work.alone else work.pairs
+    ready = [(r, o) for r, o in pairs if o.verdict == Verdict.REQUEUE and not o.delay]
     later = [
-        (r, o)
-        for r, o in work.pairs
-        if o.verdict == Verdict.RETRY or (o.verdict == Verdict.REQUEUE and o.delay)
+        (r, o) for r, o in pairs if o.verdict == Verdict.RETRY or (o.verdict == Verdict.REQUEUE and o.delay)
     ]
     await conn.update(
         "tasks",
@@ -194,6 +199,21 @@ async def _put_back(conn: Conn, work: Work) -> None:
     await conn.insert("delays", ("task", "due"), [(r.id, work.now + o.delay) for r, o in later])
     if ready:
         await back_to_queue(conn, [(r.lane, r.job, r.place) for r, _ in ready], work.lanes)
+
+
+async def _still_alone(conn: Conn, work: Work) -> list[tuple[TaskRow, Outcome]]:
+    """The one task that ran alone has survived; unless it did not run after all: then it is to run
+    alone another time, and the others are returned."""
+    pairs = [(r, o) for r, o in work.pairs if r.id == work.alone and o.verdict != Verdict.CONTINUE]
+    if not pairs:
+        return work.pairs
+    await conn.execute("DELETE FROM alone WHERE task = $1", work.alone)
+    row, outcome = pairs[0]
+    if outcome.verdict != Verdict.REQUEUE:
+        return work.pairs
+    await conn.execute("UPDATE tasks SET state = 3, lease = NULL WHERE id = $1", row.id)
+    await conn.insert("suspects", ("task", "due"), [(row.id, work.now + outcome.delay)])
+    return [pair for pair in work.pairs if pair[0] is not row]
 
 
 async def back_to_queue(conn: Conn, tasks: Sequence[tuple[int, int, int]], lanes: dict[int, Lane]) -> None:

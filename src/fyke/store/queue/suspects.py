@@ -4,7 +4,7 @@ import msgspec
 
 from fyke.core.task import Batch, JobInfo
 from fyke.store.conn import Conn
-from fyke.store.queue.claim import JOBS, _open, _task, check_lease
+from fyke.store.queue.claim import JOBS, SUSPECTS, _open, _task, check_lease
 from fyke.store.queue.lanes import slots
 from fyke.store.queue.sql import TASK_COLUMNS, lock_lanes, write_lanes
 
@@ -16,16 +16,11 @@ LOOKED_AT = 20
 async def claim_suspect(conn: Conn, lease: int) -> Batch:
     """One suspect whose lane and job allow it to start now."""
     now = await check_lease(conn, lease)
-    rows = await conn.fetch(
-        "SELECT t.id, t.lane, t.job FROM suspects s JOIN tasks t ON t.id = s.task"
-        " WHERE s.due <= $1 ORDER BY s.due LIMIT $2",
-        now,
-        LOOKED_AT,
-    )
-    for identity, lane_id, job_id in rows:
+    rows = await conn.fetch(SUSPECTS, now, LOOKED_AT)
+    for lane_id, job_id, identity in sorted(tuple(row) for row in rows):  # lanes are locked in their order
         lane = (await lock_lanes(conn, [lane_id]))[lane_id]
-        jobs = await conn.fetch(JOBS, [job_id])
-        if job_id and (not jobs or not _open(jobs[0])):
+        jobs = await conn.fetch(JOBS.replace("{skip}", "{lock}"), [job_id])
+        if job_id and not (jobs and _open(jobs[0]) and (not jobs[0][5] or jobs[0][6] < jobs[0][5])):
             continue
         starts = slots(lane, 1, now)
         if not starts:
@@ -36,7 +31,7 @@ async def claim_suspect(conn: Conn, lease: int) -> Batch:
             identity,
         )
         if not taken:
-            return Batch([], {}, 0, True)
+            continue
         await conn.execute("DELETE FROM suspects WHERE task = $1", identity)
         await conn.insert("alone", ("task", "lease"), [(identity, lease)], on="update", key="task")
         lane.in_flight += 1

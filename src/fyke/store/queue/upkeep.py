@@ -5,12 +5,15 @@ Every step handles at most CHUNK rows and says how many it handled; whoever gets
 
 from collections.abc import Sequence
 
+from msgspec import Struct, json
+
 from fyke.core.clock import SECOND
 from fyke.core.outcome import PageRow, Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.task import Kind
-from fyke.store.conn import Conn, Row
+from fyke.store.conn import Conn
 from fyke.store.effects import PAGE_COLUMNS
+from fyke.store.queue.lanes import Lane
 from fyke.store.queue.progress import JobDelta, move_jobs
 from fyke.store.queue.settle import back_to_queue
 from fyke.store.queue.sql import lock_lanes, write_lanes
@@ -22,110 +25,148 @@ STRIKES = 3
 STRIKE_DELAY = 2 * SECOND  # a suspect rests between its runs, longer each time
 
 HELD = """
-    SELECT id, job, lane, place, kind, seq, url, strikes, claims FROM tasks
-    WHERE lease = $1 ORDER BY id LIMIT $2"""
+    SELECT id, job, lane, place, kind, seq, url, strikes, claims, lease, dedupe, payload FROM tasks
+    WHERE lease IN $1{only} ORDER BY id LIMIT $2"""
+
+HELD_STILL = """
+    SELECT id, job, lane, place, kind, seq, url, strikes, claims, lease, dedupe, payload FROM tasks
+    WHERE id IN $1 AND lease IN $2 ORDER BY id {lock}"""
+
+
+class Held(Struct):
+    """A task as it is taken from a lease."""
+
+    id: int
+    job: int
+    lane: int
+    place: int
+    kind: str
+    seq: int
+    url: str
+    strikes: int
+    claims: int
+    lease: int
+    dedupe: bytes | None
+    payload: str
 
 
 async def sweep(conn: Conn) -> int:
-    """Take back the tasks of one lease that has run out. Its worker may have died of one of them."""
+    """Take back the tasks of leases that have run out. A worker may have died of one of them."""
     now = await conn.now()
-    rows = await conn.fetch("SELECT id FROM leases WHERE until <= $1 ORDER BY until LIMIT 1", now)
-    return await take_back(conn, rows[0][0], now, suspect=True) if rows else 0
+    # A lease under which somebody claims just now is left to the next sweep: its tasks are not seen yet.
+    rows = await conn.fetch(
+        "SELECT id FROM leases WHERE until <= $1 ORDER BY until LIMIT $2 {skip}", now, CHUNK
+    )
+    return await take_back(conn, [row[0] for row in rows], now, suspect=True) if rows else 0
 
 
 async def free_lease(conn: Conn, lease: int, tasks: list[int] | None = None) -> int:
     """Hand back tasks of a lease, or all of them and the lease with them, as if never claimed."""
     now = await conn.now()
-    return await take_back(conn, lease, now, suspect=False, only=tasks)
+    return await take_back(conn, [lease], now, suspect=False, only=tasks)
 
 
-async def take_back(conn: Conn, lease: int, now: int, *, suspect: bool, only: list[int] | None = None) -> int:
+async def take_back(
+    conn: Conn, leases: list[int], now: int, *, suspect: bool, only: list[int] | None = None
+) -> int:
     if only is None:
-        rows = await conn.fetch(HELD, lease, CHUNK)
+        rows = await conn.fetch(HELD.replace("{only}", ""), leases, CHUNK)
     else:
-        rows = await conn.fetch(HELD.replace("ORDER BY", "AND id IN $3 ORDER BY"), lease, CHUNK, only)
+        rows = await conn.fetch(HELD.replace("{only}", " AND id IN $3"), leases, CHUNK, only)
     lanes = await lock_lanes(conn, [row[2] for row in rows])
     # Under the lanes' locks the rows stand still: read them again.
-    ids = [row[0] for row in rows]
-    rows = await conn.fetch(
-        "SELECT id, job, lane, place, kind, seq, url, strikes, claims FROM tasks"
-        " WHERE id IN $1 AND lease = $2 ORDER BY id {lock}",
-        ids,
-        lease,
-    )
-    for row in rows:
-        lanes[row[2]].in_flight = max(0, lanes[row[2]].in_flight - 1)
+    found = await conn.fetch(HELD_STILL, [row[0] for row in rows], leases)
+    tasks = [Held(*row) for row in found]
+    for task in tasks:
+        lanes[task.lane].in_flight = max(0, lanes[task.lane].in_flight - 1)
+    alone = {row[0] for row in await conn.fetch("SELECT task FROM alone WHERE lease IN $1", leases)}
+    alone &= {task.id for task in tasks}
+    await conn.execute("DELETE FROM alone WHERE task IN $1", sorted(alone))
     if suspect:
-        await _suspect(conn, lease, rows, now)
+        await _suspect(conn, tasks, alone, now)
     else:
-        await conn.execute("UPDATE tasks SET state = 0, lease = NULL WHERE id IN $1", [r[0] for r in rows])
-        await back_to_queue(conn, [(r[2], r[1], r[3]) for r in rows], lanes)
+        await _return(conn, tasks, alone, lanes, now)
     for lane in lanes.values():
         lane.refresh(now)
     await write_lanes(conn, lanes.values())
-    await move_jobs(conn, now, _deltas(rows))
+    await move_jobs(conn, now, _deltas(tasks))
     if only is None and len(rows) < CHUNK:
-        await conn.execute("DELETE FROM leases WHERE id = $1", lease)
-    return len(rows)
+        await conn.execute("DELETE FROM leases WHERE id IN $1", leases)
+    return len(tasks)
 
 
-def _deltas(rows: Sequence[Row]) -> dict[int, JobDelta]:
+def _deltas(tasks: Sequence[Held]) -> dict[int, JobDelta]:
     deltas: dict[int, JobDelta] = {}
-    for row in rows:
-        deltas.setdefault(row[1], JobDelta()).in_flight -= 1
+    for task in tasks:
+        deltas.setdefault(task.job, JobDelta()).in_flight -= 1
     return deltas
 
 
-async def _suspect(conn: Conn, lease: int, rows: Sequence[Row], now: int) -> None:
+async def _return(
+    conn: Conn, tasks: Sequence[Held], alone: set[int], lanes: dict[int, Lane], now: int
+) -> None:
+    """Put tasks back as they were: what was to run alone is still to."""
+    ready = [task for task in tasks if task.id not in alone]
+    await conn.execute("UPDATE tasks SET state = 0, lease = NULL WHERE id IN $1", [t.id for t in ready])
+    await back_to_queue(conn, [(t.lane, t.job, t.place) for t in ready], lanes)
+    await conn.execute("UPDATE tasks SET state = 3, lease = NULL WHERE id IN $1", sorted(alone))
+    await conn.insert("suspects", ("task", "due"), [(task, now) for task in sorted(alone)])
+
+
+async def _suspect(conn: Conn, tasks: Sequence[Held], alone: set[int], now: int) -> None:
     """Tasks whose worker is gone run alone from now on; the one that already did gets a strike."""
-    alone = await conn.fetch("SELECT task FROM alone WHERE lease = $1", lease)
-    struck = {row[0] for row in alone}
-    await conn.execute("DELETE FROM alone WHERE lease = $1", lease)
-    out = [r for r in rows if r[0] in struck and r[7] + 1 >= STRIKES]
-    back = [r for r in rows if r not in out]
+    out = [t for t in tasks if t.id in alone and t.strikes + 1 >= STRIKES]
+    back = [t for t in tasks if t not in out]
     await conn.update(
         "tasks",
         ("id",),
         ("state", "lease", "strikes"),
-        [(r[0], 3, None, r[7] + (r[0] in struck)) for r in back],
+        [(t.id, 3, None, t.strikes + (t.id in alone)) for t in back],
     )
     await conn.insert(
         "suspects",
         ("task", "due"),
-        [(r[0], now + STRIKE_DELAY * (r[7] + 1) if r[0] in struck else now) for r in back],
-        on="update",
-        key="task",
+        [(t.id, now + STRIKE_DELAY * (t.strikes + 1) if t.id in alone else now) for t in back],
     )
     if out:
-        await _quarantine(conn, lease, out, now)
+        await _quarantine(conn, out, now)
 
 
-async def _quarantine(conn: Conn, lease: int, rows: Sequence[Row], now: int) -> None:
+async def _quarantine(conn: Conn, tasks: Sequence[Held], now: int) -> None:
     """Set tasks aside that have killed their workers: done, as failures, for a person to look at."""
-    await conn.execute("DELETE FROM tasks WHERE id IN $1", [r[0] for r in rows])
+    await conn.execute("DELETE FROM tasks WHERE id IN $1", [t.id for t in tasks])
+    for task in tasks:
+        if task.dedupe is not None:
+            await conn.execute("DELETE FROM dedupe_keys WHERE dedupe = $1", task.dedupe)
     await conn.insert(
         "finished",
         ("task", "job", "lease", "claims", "kind", "seq", "verdict", "at"),
-        [(r[0], r[1], lease, r[8], r[4], r[5], Verdict.QUARANTINED, now) for r in rows],
+        [(t.id, t.job, t.lease, t.claims, t.kind, t.seq, Verdict.QUARANTINED, now) for t in tasks],
     )
-    pages = [r for r in rows if r[4] == Kind.PAGE]
     row = PageRow(0, "", "quarantined", now, error_class=ErrorClass.WORKER_KILLED)
     message = f"its worker died {STRIKES} times while it ran alone"
     names = [c for c in PAGE_COLUMNS if c not in ("job", "seq", "task", "url", "error_message")]
     await conn.insert(
         "pages",
         ("job", "seq", "task", "url", "error_message", *names),
-        [(r[1], r[5], r[0], r[6], message, *(getattr(row, n) for n in names)) for r in pages],
+        [
+            (t.job, t.seq, t.id, t.url, message, *(getattr(row, n) for n in names))
+            for t in tasks
+            if t.kind == Kind.PAGE
+        ],
         on="update",
         key="job,seq",
     )
     deltas: dict[int, JobDelta] = {}
-    for r in rows:
-        delta = deltas.setdefault(r[1], JobDelta())
+    for task in tasks:
+        if task.kind == Kind.FINISH:  # the job ends without its exports, rather than never
+            deltas[json.decode(task.payload)["job"]] = JobDelta(ended=True, error_message=message)
+            continue
+        delta = deltas.setdefault(task.job, JobDelta())
         delta.open -= 1
-        if r[4] == Kind.PAGE:
+        if task.kind == Kind.PAGE:
             delta.failed += 1
-            delta.pages.append(r[5])
+            delta.pages.append(task.seq)
         else:
             delta.error_message = message
     await move_jobs(conn, now, deltas)
