@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from html import unescape
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,9 +13,13 @@ __all__ = ["load", "things"]
 
 decode = msgspec.json.Decoder().decode
 CONTROL = dict.fromkeys((*range(32), 0x7F, 0xFEFF), " ")
-WRAPPING = re.compile(r"^(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)+|(?:\s|/\*|\*/|//|-->|\]\]>|;)+$")
-# A string is kept as it is; a comma before a closing bracket, and a comment, are dropped.
-STRING_OR_FLAW = re.compile(r'"(?:[^"\\]|\\.)*+"|,(?=\s*+[}\]])|/\*.*?\*/|//[^\n]*', re.DOTALL)
+OPENING = re.compile(r"(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)++")
+CLOSING: Final = ("-->", "]]>", "*/", "//")
+# A string is kept as it is; a comma before a closing bracket, and a comment, are dropped. All of it is
+# possessive, and what is never closed lasts to the end: no text takes more than one pass.
+STRING_OR_FLAW = re.compile(
+    r'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?|//[^\n]*+', re.DOTALL
+)
 # An escape that JSON has is kept; half of a surrogate pair becomes the sign for what cannot be shown, and
 # a backslash before anything else is dropped.
 ESCAPE_OR_FLAW = re.compile(
@@ -40,11 +44,23 @@ def load(text: str) -> Any:
 
 def _mended(text: str) -> str:
     """`text` without what people and templates put into JSON by mistake."""
-    text = WRAPPING.sub("", text)
+    text = _unwrapped(text)
     if '"' not in text and "&quot;" in text:
         text = unescape(text)
     text = STRING_OR_FLAW.sub(_keep_string, text)
     return text.translate(CONTROL)
+
+
+def _unwrapped(text: str) -> str:
+    """`text` without the comment and CDATA marks around it, which hid it from browsers of old."""
+    text = text.lstrip("\ufeff")
+    if opening := OPENING.match(text):
+        text = text[opening.end() :]
+    text = text.rstrip("; \t\r\n")
+    for _ in range(len(CLOSING)):
+        for mark in CLOSING:
+            text = text.removesuffix(mark).rstrip("; \t\r\n")
+    return text
 
 
 def _keep_string(match: re.Match[str]) -> str:

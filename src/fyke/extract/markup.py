@@ -72,8 +72,11 @@ def _add(thing: Thing, name: str, value: Any) -> None:
 
 
 def rdfa(tree: Tree) -> list[Thing]:
-    """The top things of the page's RDFa."""
-    return [_resource(item, 0) for item in tree.rdfa()]
+    """The top things of the page's RDFa; none where they are nested deeper than the parser follows."""
+    try:
+        return [_resource(item, 0) for item in tree.rdfa()]
+    except RecursionError:
+        return []
 
 
 def _resource(item: RdfaItem, depth: int) -> Thing:

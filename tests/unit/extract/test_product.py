@@ -221,7 +221,7 @@ def test_microdata() -> None:
         </div>
         <ol itemscope itemtype="https://schema.org/BreadcrumbList">
           <li itemprop=itemListElement itemscope><a itemprop=item href="/"><i itemprop=name>Home</i></a></li>
-          <li itemprop=itemListElement itemscope><a itemprop=item href="/c"><i itemprop=name>Light</i></a></li>
+          <li itemprop=itemListElement itemscope><a itemprop=item href="/c"><i itemprop=name>Den</i></a></li>
         </ol>"""
     assert product(html) == Product(
         price=Decimal(1299),
@@ -229,8 +229,8 @@ def test_microdata() -> None:
         availability="limited",
         sku="L-1",
         brand="Acme",
-        category="Light",
-        breadcrumbs=("Home", "Light"),
+        category="Den",
+        breadcrumbs=("Home", "Den"),
         images=("https://shop.example/l.jpg", "https://shop.example/m.jpg"),
         attrs={"name": "Lamp", "rating": {"value": Decimal("4.5"), "count": 8}},
     )
