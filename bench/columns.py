@@ -99,7 +99,7 @@ def _product(item: Values, base: str) -> Values:
     attrs = {
         "name": _fold(item.get("name")),
         "color": _fold(item.get("color")),
-        "condition": _term(offer.get("itemCondition")).lower(),
+        "condition": _term(offer.get("itemCondition")).removesuffix("Condition").lower(),
         "rating": {"value": float(rating["ratingValue"]), "count": rating["reviewCount"]} if rating else None,
     }
     return {

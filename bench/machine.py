@@ -3,8 +3,10 @@
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 
 from bench.services import Missing, program
 
@@ -29,7 +31,7 @@ def machine(directory: Path) -> dict[str, str]:
     facts = {
         "Processor": f"{_processor()}, {len(cores())} cores",
         "Memory": f"{_memory_gb()} GB",
-        "Files": f"{_filesystem(directory)} for databases and results",
+        "Files": f"{_filesystem(directory)}, {_fsync_ms(directory):.2f} ms an fsync of 4 KB",
         "System": f"{_system()}, Linux {platform.release()}",
         "Python": platform.python_version(),
     }
@@ -55,6 +57,19 @@ def _filesystem(directory: Path) -> str:
         if directory.resolve().is_relative_to(place) and len(place) >= len(best):
             best, kind = place, found
     return kind
+
+
+def _fsync_ms(directory: Path) -> float:
+    """The median time of making 4 KB more durable: what a commit pays at least."""
+    times = []
+    with (directory / "fsync").open("wb") as file:
+        for _ in range(100):
+            file.write(bytes(4096))
+            file.flush()
+            started = time.perf_counter()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - started)
+    return 1000 * median(times)
 
 
 def _system() -> str:

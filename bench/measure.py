@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +54,17 @@ def run(
             stderr=errors,
             cwd=cwd,
             env={**os.environ, **(environment or {})},
+            start_new_session=True,  # ended as a whole, with whatever it started
         )
         assert process.stdout is not None
-        late = threading.Timer(limit, process.kill)
+        late = threading.Timer(limit, _end, (process.pid,))
         late.start()
         try:
             output = process.stdout.read()
             _, status, used = os.wait4(process.pid, 0)
         finally:
             late.cancel()
+            _end(process.pid)
         process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - started
     return Run(
@@ -69,6 +73,11 @@ def run(
         cpu_seconds=used.ru_utime + used.ru_stime,
         max_mb=used.ru_maxrss / (1024 if sys.platform == "linux" else 1024 * 1024),
     )
+
+
+def _end(group: int) -> None:
+    with suppress(ProcessLookupError):  # the usual case: all have ended by themselves
+        os.killpg(group, signal.SIGKILL)
 
 
 def _printed(output: bytes, code: int, log: Path, late: bool) -> dict[str, Any]:

@@ -164,9 +164,9 @@ def _sections(report: Report) -> list[tuple[str, list[list[str]]]]:
     ]
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
+def _markdown(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
     head, *body = rows
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
+    lines = [head, ["---"] + ["---:" if right else "---"] * (len(head) - 1), *body]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
@@ -179,8 +179,8 @@ galleries, reviews and navigation, served uncompressed by nginx, told apart by a
 A rate is pages (or tasks) by the time from having the list of URLs to the last result being stored, start-up
 of the interpreter not counted. {concurrency} requests at a time for everybody. Slower systems get fewer
 pages, so that a run lasts 10 to 25 seconds. Fyke runs with its egress guard, robots.txt and budgets on; the
-peers run without robots.txt, which is their default. Queues get their tasks beforehand and are timed working
-them off.
+peers run without robots.txt, which is their default. Everybody logs warnings only. Queues get their tasks
+beforehand and are timed working them off.
 
 *Lowest – highest* and *spread* are over the rounds. *Of a core* is the CPU time used by the time taken: well
 below 100 % the client waited, for a server or the disk. *Memory* is the largest resident size of the
@@ -195,12 +195,12 @@ def document(report: Report) -> str:
         HOW.format(rounds=report.rounds, concurrency=CONCURRENCY),
     ]
     parts += [f"## {title}\n\n{_markdown(rows)}" for title, rows in _sections(report) if len(rows) > 1]
-    parts.append("## What survives a crash\n\n" + _markdown(_survival(report)))
+    parts.append("## What survives a crash\n\n" + _markdown(_survival(report), right=False))
     failed = [f"{name} {text}" for name, text in _notes(report) if "not measured" in name]
     parts += failed
-    parts.append("## The same columns?\n\n" + SAME + "\n\n" + _markdown(_same(report)))
+    parts.append("## The same columns?\n\n" + SAME + "\n\n" + _markdown(_same(report), right=False))
     machine = [["", ""], *([name, value] for name, value in report.machine.items())]
-    parts.append(f"## Machine and versions\n\nMeasured on {report.day}.\n\n{_markdown(machine)}")
+    parts.append(f"## Machine and versions\n\nMeasured on {report.day}.\n\n{_markdown(machine, right=False)}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,6 +1,9 @@
 """Rounds: everybody in turn, on the same pages, and a table in the end."""
 
 import argparse
+import os
+import signal
+import subprocess
 import sys
 import tempfile
 import urllib.request
@@ -10,13 +13,14 @@ from pathlib import Path
 
 import msgspec
 
+import fyke
 from bench import pages
 from bench.compare import compare, peer_rows
 from bench.environment import HERE, ROOT, prepare
 from bench.machine import cores, machine
 from bench.measure import Run, RunFailed, run
 from bench.report import Measured, Report, document, table
-from bench.services import Missing, Services, services
+from bench.services import Missing, Services, program, services
 from bench.systems import CONCURRENCY, FYKE, SYSTEMS, System, Turn
 
 __all__ = ["main"]
@@ -25,7 +29,12 @@ RESULTS = HERE / "results"
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
 LIMIT_SECONDS = 180.0
 COMPARED = 2 * pages.COUNT
-ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "FYKE_EGRESS_ALLOW": "127.0.0.0/8"}
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "FYKE_EGRESS_ALLOW": "127.0.0.0/8",
+    "FYKE_LOG_LEVEL": "WARNING",  # as for the peers
+}
+BUSY = 0.3
 
 
 class Bench:
@@ -131,11 +140,17 @@ class Bench:
             rates=[rate_of(system, found, size) for found in runs],
             core_shares=[found.core_share for found in runs],
             max_mb=max((found.max_mb for found in runs), default=0),
-            version=str(runs[0].printed.get("version", "")) if runs else "",
+            version=_version(system, runs),
             size=size,
             same=self.same.get(system.name, ""),
             failed=self.failed.get(system.name, ""),
         )
+
+
+def _version(system: System, runs: Sequence[Run]) -> str:
+    if system.name.startswith("fyke"):
+        return fyke.__version__
+    return str(runs[0].printed.get("version", "")) if runs else ""
 
 
 def rate_of(system: System, found: Run, size: int) -> float:
@@ -180,8 +195,23 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     chosen = choose(options.only)
-    prepare()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # servers are stopped on the way out
+    try:
+        prepare()
+        program("nginx")
+    except (Missing, subprocess.CalledProcessError) as failure:
+        raise SystemExit(f"bench: {failure}") from None
+    report = rounds(chosen, options)
+    save(report, whole=options.only is None and options.urls is None and options.rounds >= 3)
+    return 1 if any(found.failed for found in report.measured.values()) else 0
+
+
+def rounds(chosen: Sequence[System], options: argparse.Namespace) -> Report:
+    """Start the servers, run all rounds, stop the servers."""
     server, client = pins()
+    busy = os.getloadavg()[0]
+    if busy > BUSY:
+        print(f"Others are at work here (load {busy:.1f}): figures will be low.", file=sys.stderr)
     with (
         tempfile.TemporaryDirectory(prefix="fyke-bench-pages-") as root,
         services(Path(root), server) as found,
@@ -194,15 +224,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number in range(options.rounds):
             print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
             bench.round(number)
-        report = Report(
+        return Report(
             day=datetime.now(UTC).date().isoformat(),
             rounds=options.rounds,
-            machine=machine(found.directory),
+            machine=machine(found.directory) | {"Load at the start": f"{busy:.2f}"},
             systems=tuple(chosen),
             measured=bench.measured(),
         )
-    save(report, whole=options.only is None and options.urls is None and options.rounds >= 3)
-    return 1 if bench.failed else 0
 
 
 def save(report: Report, *, whole: bool) -> None:

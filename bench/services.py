@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,6 +26,9 @@ PACKAGES = {
 }
 """The Debian package that brings a program."""
 
+DISK = next((place for place in ("/var/tmp",) if Path(place).is_dir()), None)
+"""Where files are kept on a disk: /tmp may be memory, where fsync costs nothing."""
+
 START_SECONDS = 30.0
 STOP_SECONDS = 20.0
 
@@ -35,13 +38,18 @@ class Missing(Exception):
 
 
 class Services(Struct, frozen=True):
-    """Where the private servers are. The databases are empty; whoever uses one makes their own in it."""
+    """Where the private servers are: nginx by its address, the others by their URL, if there are any. The
+    databases are empty; whoever uses one makes their own in it."""
 
     directory: Path
     nginx: str
-    postgres: str
-    mariadb: str
-    redis: str
+    others: dict[str, str]
+
+    def url(self, name: str) -> str:
+        try:
+            return self.others[name]
+        except KeyError:
+            raise Missing(f"{name} is missing: install the Debian package {PACKAGES[name]}") from None
 
 
 def program(name: str) -> str:
@@ -269,16 +277,18 @@ def _redis(directory: Path, core: int | None) -> Iterator[str]:
         yield f"redis://127.0.0.1:{port}/0"
 
 
+OTHERS = {"postgres": _postgres, "mariadbd": _mariadb, "redis-server": _redis}
+
+
 @contextmanager
 def services(root: Path, core: int | None) -> Iterator[Services]:
     """All servers, pinned to `core`; nginx serves `root`. Everything is stopped and removed at the end."""
     with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fyke-bench-")))
-        directory.chmod(0o755)  # the databases' own accounts pass through it
-        yield Services(
-            directory=directory,
-            nginx=stack.enter_context(served(root, directory, core)),
-            postgres=stack.enter_context(_postgres(directory, core)),
-            mariadb=stack.enter_context(_mariadb(directory, core)),
-            redis=stack.enter_context(_redis(directory, core)),
-        )
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fyke-bench-", dir=DISK)))
+        directory.chmod(0o755)  # the accounts of the databases pass through it
+        nginx = stack.enter_context(served(root, directory, core))
+        others = {}
+        for name, start in OTHERS.items():
+            with suppress(Missing):  # who needs it is told so in turn
+                others[name] = stack.enter_context(start(directory, core))
+        yield Services(directory=directory, nginx=nginx, others=others)

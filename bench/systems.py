@@ -35,21 +35,22 @@ class Turn(Struct, frozen=True):
 
     def postgres(self) -> str:
         """A new, empty database."""
-        name = _name(self.directory)
+        name, server = _name(self.directory), self.services.url("postgres")
         statement = f'CREATE DATABASE "{name}"'
         subprocess.run(
-            [program("psql"), "-q", "-c", statement, self.services.postgres],
+            [program("psql"), "-q", "-c", statement, server],
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        return f"{self.services.postgres.rpartition('/')[0]}/{name}"
+        return f"{server.rpartition('/')[0]}/{name}"
 
     def mariadb(self) -> str:
         """A new, empty database."""
-        name, parts = _name(self.directory), urlsplit(self.services.mariadb)
+        name, server = _name(self.directory), self.services.url("mariadbd")
+        parts = urlsplit(server)
         access = ["-h", "127.0.0.1", "-P", str(parts.port), f"-u{parts.username}", f"-p{parts.password}"]
         subprocess.run([program("mariadb"), *access, "-e", f"CREATE DATABASE `{name}`"], check=True)
-        return f"{self.services.mariadb.rpartition('/')[0]}/{name}"
+        return f"{server.rpartition('/')[0]}/{name}"
 
 
 def _name(directory: Path) -> str:
@@ -120,7 +121,7 @@ def _procrastinate(turn: Turn) -> list[str]:
 
 def _bullmq(turn: Turn) -> list[str]:
     script = HERE / "queues" / "bullmq_noop.mjs"
-    return [program("node"), str(script), turn.services.redis, str(turn.size), "200"]
+    return [program("node"), str(script), turn.services.url("redis-server"), str(turn.size), "200"]
 
 
 SQLITE = "SQLite, WAL, synchronous=FULL (fsync with each commit)"
