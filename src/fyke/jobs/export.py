@@ -1,0 +1,101 @@
+"""Making one export of a job: pages are read by key, a thousand at a time, into a file that becomes an
+object, which takes the place of the one before."""
+
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from fyke.core import clock
+from fyke.core.errors import UnknownName
+from fyke.core.ids import new_id, public
+from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES
+from fyke.core.outcome import SaveExport
+from fyke.objects.protocol import ObjectStore
+from fyke.store.conn import Conn, Database
+from fyke.store.jobs import get_job
+from fyke.store.pages import read_changes, read_pages, save_export
+
+__all__ = ["ExportParts", "Written", "export_job", "export_prefix", "make_export"]
+
+ROWS: Final = 1000
+
+
+class Written(Protocol):
+    """How large an export became."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+
+Write = Callable[[str, str, AsyncIterator[Sequence[Any]], Path], Awaitable[Written]]
+
+
+class ExportParts(Struct, frozen=True):
+    """What exports are made with; `write` is export.write.write. `directory` is where the files are
+    written before they become objects: best on the same file system."""
+
+    database: Database
+    objects: ObjectStore
+    write: Write
+    directory: Path | None = None
+
+
+def export_prefix(job: int) -> str:
+    """Where a job's exports lie in the object store."""
+    return f"exports/{public(job)}/"
+
+
+async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> SaveExport:
+    """Write the object; the row that registers it is for the caller to save."""
+    if kind not in EXPORT_TYPES:
+        raise UnknownName("export type", kind, EXPORT_TYPES)
+    if format not in EXPORT_FORMATS:
+        raise UnknownName("export format", format, EXPORT_FORMATS)
+    key = f"{export_prefix(job)}{kind}.{format}"
+    with tempfile.TemporaryDirectory(prefix="fyke-", dir=parts.directory) as directory:
+        path = Path(directory) / f"{kind}.{format}"
+        written = await parts.write(kind, format, _batches(parts.database, job, kind), path)
+        await parts.objects.put_file(key, path)
+    return SaveExport(job, new_id(), kind, format, key, written.bytes, written.rows, clock.now())
+
+
+async def export_job(parts: ExportParts, job: int, kind: str, format: str) -> SaveExport:
+    """Make an export on demand, of whatever the job has by now, and register it."""
+    await parts.database.read(lambda conn: get_job(conn, job))
+    export = await make_export(parts, job, kind, format)
+    await parts.database.write(lambda conn: save_export(conn, export))
+    return export
+
+
+async def _batches(database: Database, job: int, kind: str) -> AsyncIterator[Sequence[Any]]:
+    after = -1
+    while True:
+        if kind == "diff":
+            changes = await database.read(partial(_changes, job=job, after=after))
+            if changes:
+                yield changes
+            if len(changes) < ROWS:
+                return
+            after = changes[-1].seq
+        else:
+            rows = await database.read(partial(_pages, job=job, after=after, kind=kind))
+            if rows:
+                yield rows
+            if len(rows) < ROWS:
+                return
+            after = rows[-1][-1]
+
+
+async def _changes(conn: Conn, job: int, after: int) -> Sequence[Any]:
+    return await read_changes(conn, job, after, ROWS)
+
+
+async def _pages(conn: Conn, job: int, after: int, kind: str) -> Sequence[Any]:
+    return await read_pages(conn, job, after, ROWS, kind)

@@ -1,0 +1,154 @@
+"""The last task of a job: what is no longer listed, the exports, the end.
+
+It runs as a task of Fyke's own (job 0) once nothing of the job is open, or nothing of it runs any more.
+Running it again does no harm: what was found removed before is not found again, and an export takes the
+place of the one before.
+"""
+
+import random
+from functools import partial
+from typing import Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from fyke.core import clock
+from fyke.core.clock import SECOND
+from fyke.core.diff import removed
+from fyke.core.errors import DiskFull, Invalid, JobNotFound, LeaseLost
+from fyke.core.handler import Context
+from fyke.core.ids import public
+from fyke.core.job import EXPORT_TYPES, JobOptions
+from fyke.core.outcome import Change, Effect, EndJob, Outcome, SaveChanges, SaveExport, Verdict
+from fyke.core.page import ErrorClass
+from fyke.core.retry import RetryPolicy, retry_delay
+from fyke.core.task import JobInfo, Task
+from fyke.jobs.export import ExportParts, make_export
+from fyke.jobs.plan import plan_prefix
+from fyke.store.jobs import Job, get_job
+from fyke.store.pages import SourceState, absent, last_change, listings_before, sources_of
+
+__all__ = ["REMOVED_FROM", "FinishHandler"]
+
+log = structlog.get_logger("fyke.finish")
+
+REMOVED_FROM: Final = 1 << 62  # places in the diff beyond those of any page
+CHUNK: Final = 500
+DISK_FULL_WAIT: Final = 30 * SECOND
+DISK_FULL_ATTEMPTS: Final = 20
+MOST_MESSAGES: Final = 3
+
+
+class _Payload(Struct, frozen=True):
+    job: int
+
+
+class FinishHandler:
+    """The handler of finish tasks."""
+
+    def __init__(self, parts: ExportParts, retry: RetryPolicy | None = None) -> None:
+        self._parts = parts
+        self._database = parts.database
+        self._retry = retry or RetryPolicy()
+
+    async def __call__(self, task: Task, info: JobInfo, context: Context) -> Outcome:
+        identity = msgspec.json.decode(task.payload, type=_Payload).job
+        try:
+            job = await self._database.read(lambda conn: get_job(conn, identity))
+        except JobNotFound:  # deleted: nobody waits for its exports
+            return _outcome(task, (EndJob(identity),))
+        sources = await self._database.read(lambda conn: sources_of(conn, identity))
+        if _listed_completely(job, sources):
+            await self._find_removed(job, context)
+        exports, problem = await self._export(job)
+        if problem is not None:
+            delay = self._again_in(task, problem)
+            if delay is not None:
+                log.warning("exports_later", job=public(identity), reason=str(problem))
+                return Outcome(task.id, task.lane, task.claims, Verdict.RETRY, delay=delay)
+            log.error("exports_failed", job=public(identity), reason=str(problem))
+        if all(source.state == "read" for source in sources):
+            await self._parts.objects.delete_prefix(plan_prefix(identity))
+        return _outcome(task, (*exports, EndJob(identity, _message(job, sources, problem))))
+
+    async def _find_removed(self, job: Job, context: Context) -> None:
+        """Rows of the diff for what earlier lists had and this one has not."""
+        place = await self._database.read(lambda conn: last_change(conn, job.id, REMOVED_FROM)) + 1
+        earlier = await self._database.read(lambda conn: listings_before(conn, job))
+        for listed_by in earlier:
+            after: int | None = -1
+            while after is not None:
+                after, snapshots = await self._database.read(
+                    partial(
+                        absent,
+                        listed_by=listed_by,
+                        job=job.id,
+                        target=job.target,
+                        after=after,
+                        limit=CHUNK,
+                    )
+                )
+                if not snapshots:
+                    continue
+                now = clock.now()
+                changes: list[Change] = []
+                for snapshot in snapshots:
+                    changes.append(removed(snapshot, place, now))
+                    place += 1
+                await context.emit([SaveChanges(job.id, job.target, tuple(changes))])
+
+    async def _export(self, job: Job) -> tuple[list[SaveExport], Exception | None]:
+        """All exports of the job, as far as they could be made, and what went wrong last."""
+        formats = msgspec.json.decode(job.options, type=JobOptions).exports
+        exports: list[SaveExport] = []
+        problem: Exception | None = None
+        for kind in EXPORT_TYPES:
+            for format in formats:
+                try:
+                    exports.append(await make_export(self._parts, job.id, kind, format))
+                except LeaseLost:
+                    raise
+                except Exception as error:  # one export that cannot be made must not keep the others away
+                    problem = error
+        return exports, problem
+
+    def _again_in(self, task: Task, problem: Exception) -> int | None:
+        if isinstance(problem, DiskFull):
+            return DISK_FULL_WAIT if task.attempt < DISK_FULL_ATTEMPTS else None
+        if isinstance(problem, Invalid):  # a format that cannot be written here: no attempt will help
+            return None
+        return retry_delay(
+            ErrorClass.INTERNAL,
+            task.attempt,
+            self._retry,
+            random.random(),  # noqa: S311 - jitter
+        )
+
+
+def _listed_completely(job: Job, sources: list[SourceState]) -> bool:
+    """Whether what the job does not list is really gone: its list was read to its end, it was neither
+    stopped nor cut short, and it is a list. Links that were followed are none."""
+    if not job.planned or job.stop is not None or job.close_reason is not None or not job.total:
+        return False
+    if any(source.state != "read" for source in sources):
+        return False
+    return job.source_kind != "site" or any(source.kind == "sitemap" for source in sources)
+
+
+def _message(job: Job, sources: list[SourceState], problem: Exception | None) -> str | None:
+    parts = []
+    if problem is not None:
+        parts.append(f"exports could not be written: {problem}")
+    unread = [source for source in sources if source.state == "failed"]
+    if unread:
+        shown = [source.message or source.location for source in unread[:MOST_MESSAGES]]
+        more = f" and {len(unread) - len(shown)} more" if len(unread) > len(shown) else ""
+        parts.append(f"not read completely: {'; '.join(shown)}{more}")
+    elif job.planned and not job.total and job.stop is None:
+        parts.append(f"there is no URL in {job.source}")
+    return "; ".join(parts) or None
+
+
+def _outcome(task: Task, effects: tuple[Effect, ...]) -> Outcome:
+    return Outcome(task.id, task.lane, task.claims, Verdict.SUCCEEDED, effects)

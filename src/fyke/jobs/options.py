@@ -1,0 +1,70 @@
+"""The options of a job, checked before anything is written."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from fyke.core.errors import Invalid, Refused, UnknownName
+from fyke.core.job import EXPORT_FORMATS, JobOptions
+from fyke.egress.guard import Guard
+from fyke.extract import TARGETS
+
+__all__ = ["OPTION_NAMES", "STRATEGIES", "check_options", "options_from"]
+
+STRATEGIES: Final = ("http",)
+OPTION_NAMES: Final = tuple(field.name for field in msgspec.structs.fields(JobOptions))
+LIMITS: Final = ("max_urls", "max_concurrency", "traffic_budget_mb", "residential_limit_mb", "time_limit_s")
+LARGEST: Final = 1e9
+HIGHEST_PRIORITY: Final = 10
+
+
+def options_from(given: Mapping[str, Any]) -> JobOptions:
+    """Options by their names; an unknown name, or a value of the wrong kind, is Invalid and named."""
+    for name in given:
+        if name not in OPTION_NAMES:
+            raise UnknownName("option", str(name), OPTION_NAMES)
+    try:
+        return msgspec.convert(dict(given), JobOptions)
+    except msgspec.ValidationError as error:
+        reason, _, where = str(error).partition(" - at `$.")
+        field = where.rstrip("`").partition("[")[0] or "options"
+        raise Invalid(f"{field}: {reason[:1].lower()}{reason[1:]}", field=field) from None
+
+
+def check_options(options: JobOptions, guard: Guard) -> None:
+    """Raise Invalid (or Refused, for a callback that the guard does not let through)."""
+    if options.target not in TARGETS:
+        raise UnknownName("target", options.target, TARGETS)
+    for strategy in options.strategies:
+        if strategy not in STRATEGIES:
+            raise UnknownName("strategy", strategy, STRATEGIES)
+    if not options.strategies:
+        raise Invalid("a job needs at least one strategy", field="strategies")
+    for format in options.exports:
+        if format not in EXPORT_FORMATS:
+            raise UnknownName("export format", format, EXPORT_FORMATS)
+    _check_limits(options)
+    if not -HIGHEST_PRIORITY <= options.priority <= HIGHEST_PRIORITY:
+        raise Invalid(
+            f"priority must be from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}, not {options.priority}",
+            field="priority",
+        )
+    if options.schedule is not None:
+        raise Invalid("there are no schedules yet: submit the job when it is due", field="schedule")
+    if options.callback_url is not None:
+        verdict = guard.check_url(options.callback_url)
+        if not verdict.allowed:
+            raise Refused(f"callback_url: {verdict.reason}", fields=[_problem(verdict.reason)])
+
+
+def _check_limits(options: JobOptions) -> None:
+    for name in LIMITS:
+        value = getattr(options, name)
+        if not (math.isfinite(value) and 0 <= value <= LARGEST):
+            raise Invalid(f"{name} must be from 0 (no limit) to {LARGEST:.0f}, not {value}", field=name)
+
+
+def _problem(reason: str) -> dict[str, str]:
+    return {"field": "callback_url", "message": reason}

@@ -1,0 +1,383 @@
+"""The page handler: one URL from its turn in the lane to the rows that hold its result.
+
+In this order: allowed hours, robots.txt, the fetch, whether the answer is a block, its status, the text,
+the record, the comparison with the last snapshot. Whatever goes wrong is an error class; whether it is
+tried again is one pure decision, and only the last attempt leaves a row.
+"""
+
+import logging
+import random
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from fyke.core import clock
+from fyke.core.errors import InvalidUrl
+from fyke.core.handler import Context
+from fyke.core.http import retry_after
+from fyke.core.job import JobOptions
+from fyke.core.outcome import Compare, Effect, Outcome, PageRow, SlowLane, Verdict
+from fyke.core.page import Blocked, ErrorClass, Failed, Page, Request
+from fyke.core.record import Product, Record
+from fyke.core.retry import RetryPolicy, retry_delay
+from fyke.core.task import JobInfo, Task
+from fyke.core.urls import host_of, join, origin_of
+from fyke.extract.cpu import extract_off_loop
+from fyke.extract.encode import data_json, seo_json
+from fyke.fetch.blocked import judge
+from fyke.fetch.decode import decode
+from fyke.fetch.options import PAGES, FetchOptions
+from fyke.jobs.follow import children, depth_of
+from fyke.politeness.adapt import crawl_delay, slow_down
+from fyke.politeness.policies import Policies
+from fyke.politeness.policy import Policy
+from fyke.politeness.robots import Robots, RobotsAnswer
+
+__all__ = ["Fetcher", "PageHandler", "PageParts"]
+
+LONGEST_TITLE: Final = 4000  # what the store keeps: comparisons are made with that
+MOST_LEARNED: Final = 5  # origins whose robots.txt is fetched on the way of one page's redirects
+SITES: Final = 50_000
+FIELDS: Final = tuple(f.name for f in msgspec.structs.fields(Product) if f.name != "attrs")
+
+
+class Fetcher(Protocol):
+    """What gets pages; see fetch.client.HttpClient."""
+
+    async def fetch(self, request: Request, options: FetchOptions = ...) -> Page | Failed: ...
+
+
+class PageParts(Struct, frozen=True):
+    """What the handler works with. `chance` gives numbers in [0, 1), for the jitter of retries."""
+
+    client: Fetcher
+    robots: Robots
+    policies: Policies
+    retry: RetryPolicy = RetryPolicy()
+    chance: Callable[[], float] = random.random
+
+
+class _Site(Struct, frozen=True):
+    """What holds for a host."""
+
+    host: str
+    policy: Policy
+    obeys: bool
+    timed: bool
+    options: FetchOptions
+
+
+class _Stopped(Struct, frozen=True):
+    """Why a page came to nothing. `gone`: the site says there is no such page (any more); `skipped`: it
+    was not ours to have."""
+
+    error_class: str
+    message: str
+    fetched: Page | Failed | None = None
+    retry_after: float | None = None
+    gone: bool = False
+    skipped: bool = False
+
+
+_read_options = msgspec.json.Decoder(JobOptions).decode
+
+
+class PageHandler:
+    """The handler of page tasks."""
+
+    def __init__(self, parts: PageParts) -> None:
+        self._parts = parts
+        self._robots = parts.robots
+        self._client = parts.client
+        self._sites: dict[str, _Site] = {}
+        self._fetch_options: dict[str | None, FetchOptions] = {}
+        self._job_options: dict[bytes, JobOptions] = {}
+        self._log: Any = structlog.get_logger("fyke.page").bind()
+
+    async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
+        url = task.url
+        site = self._sites.get(url.split("/", 3)[2]) or self._site(url)
+        if site.timed:
+            wait = site.policy.opens_in(clock.now())
+            if wait:
+                return _outcome(task, Verdict.REQUEUE, (), delay=wait)
+        effects: tuple[Effect, ...] = ()
+        if site.obeys:
+            answer = self._robots.peek(url)
+            if answer is None:
+                if task.interval:
+                    return await self._spend_on_robots(task, site)
+                answer = await self._robots.allowed(url)
+                if answer.fetched_now is not None:
+                    effects = (answer.fetched_now,)
+            if answer.crawl_delay is not None:
+                effects += _delay_asked(task, site, answer)
+            if not answer.allowed:
+                return self._stop(task, job, site, _disallowed(answer), effects)
+        fetched, learned = await self._fetch(url, site)
+        if learned:
+            effects += learned
+        if type(fetched) is Page and 200 <= fetched.status < 300:
+            return await self._keep(task, job, site, fetched, effects)
+        if not isinstance(fetched, _Stopped):
+            effects += _slowed(fetched, site)
+        return self._stop(task, job, site, _why(fetched), effects)
+
+    # --- before ---
+
+    def _site(self, url: str) -> _Site:
+        host = host_of(url)
+        policy = self._parts.policies.policy_for(host)
+        options = self._fetch_options.get(policy.user_agent)
+        if options is None:
+            options = msgspec.structs.replace(
+                PAGES, user_agent=policy.user_agent, may_follow=self._may_follow
+            )
+            self._fetch_options[policy.user_agent] = options
+        site = _Site(host, policy, policy.robots == "obey", bool(policy.hours), options)
+        if len(self._sites) >= SITES:
+            self._sites.clear()
+        self._sites[url.split("/", 3)[2]] = site
+        return site
+
+    async def _spend_on_robots(self, task: Task, site: _Site) -> Outcome:
+        """The lane's rate is limited: this task's turn is used for robots.txt, and it queues again."""
+        row = await self._robots.learn(origin_of(task.url))
+        effects: tuple[Effect, ...] = (row,)
+        answer = self._robots.peek(task.url)
+        if answer is not None and answer.crawl_delay is not None:
+            effects += _delay_asked(task, site, answer)
+        return _outcome(task, Verdict.REQUEUE, effects)
+
+    # --- the fetch ---
+
+    def _may_follow(self, here: str, there: str) -> bool:
+        """Whether a redirect may be followed at once: not to what robots.txt disallows, nor to an origin
+        whose robots.txt is still to be fetched."""
+        site = self._sites.get(there.split("/", 3)[2]) or self._site(there)
+        if not site.obeys:
+            return True
+        answer = self._robots.peek(there)
+        return answer is not None and answer.allowed
+
+    async def _fetch(
+        self, url: str, site: _Site
+    ) -> tuple[Page | Failed | Blocked | _Stopped, tuple[Effect, ...]]:
+        """The page, and rows of what was learned on its way."""
+        learned: tuple[Effect, ...] = ()
+        bytes_in = 0
+        for _ in range(MOST_LEARNED):
+            fetched = await self._client.fetch(Request(url), site.options)
+            if bytes_in:
+                fetched = msgspec.structs.replace(fetched, bytes_in=fetched.bytes_in + bytes_in)
+            if type(fetched) is not Page:
+                return fetched, learned
+            if not 300 <= fetched.status < 400:
+                return judge(fetched) or fetched, learned
+            target = _target(fetched)
+            if target is None:
+                break
+            answer = await self._robots.allowed(target)
+            if not answer.allowed:
+                return _disallowed(answer, fetched), learned
+            if answer.fetched_now is None:
+                break
+            learned += (answer.fetched_now,)
+            bytes_in = fetched.bytes_in
+        return fetched, learned
+
+    # --- after ---
+
+    async def _keep(
+        self, task: Task, job: JobInfo, site: _Site, page: Page, effects: tuple[Effect, ...]
+    ) -> Outcome:
+        options = self._job_options.get(job.options) or self._read(job.options)
+        depth = depth_of(task.payload)
+        record = await extract_off_loop(
+            decode(page.body, page.headers), page.final_url, options.target, links=depth is not None
+        )
+        data = data_json(record)
+        title, h1 = _cut(record.title), _cut(record.h1)
+        row = PageRow(
+            seq=task.seq,
+            url=task.url,
+            state=Verdict.SUCCEEDED,
+            fetched_at=page.fetched_at,
+            final_url=page.final_url,
+            http_status=page.status,
+            title=title,
+            h1=h1,
+            content_hash=record.text_hash,
+            bytes_in=page.bytes_in,
+            data_full=data,
+            data_seo=seo_json(record),
+            retry_count=task.attempt - 1,
+            strategy_used=page.strategy,
+            proxy_used=page.proxy,
+            elapsed_ms=int(page.elapsed * 1000),
+        )
+        seen = Compare(
+            task.seq, task.url, site.host, options.target, page.fetched_at, record.text_hash, title, h1, data
+        )
+        if depth is not None:
+            effects += children(record.links, page.final_url, depth, self._parts.policies)
+        if self._log.is_enabled_for(logging.INFO):
+            self._tell_completed(task, site, page, record)
+        return Outcome(
+            task.id, task.lane, task.claims, Verdict.SUCCEEDED, (row, seen, *effects), page.bytes_in
+        )
+
+    def _read(self, raw: bytes) -> JobOptions:
+        if len(self._job_options) >= 1000:
+            self._job_options.clear()
+        options = self._job_options[raw] = _read_options(raw)
+        return options
+
+    def _stop(
+        self, task: Task, job: JobInfo, site: _Site, stopped: _Stopped, effects: tuple[Effect, ...]
+    ) -> Outcome:
+        """Another attempt, or the row that says why there is no page."""
+        fetched = stopped.fetched
+        bytes_in = fetched.bytes_in if fetched is not None else 0
+        error_class = stopped.error_class
+        delay = retry_delay(
+            error_class, task.attempt, self._parts.retry, self._parts.chance(), stopped.retry_after
+        )
+        if delay is not None:
+            return _outcome(
+                task, Verdict.RETRY, effects, delay=delay, bytes_in=bytes_in, error_class=error_class
+            )
+        verdict = Verdict.SKIPPED if stopped.skipped else Verdict.FAILED
+        at = fetched.fetched_at if fetched is not None else clock.now()
+        page = fetched if type(fetched) is Page else None
+        row = PageRow(
+            seq=task.seq,
+            url=task.url,
+            state=verdict,
+            fetched_at=at,
+            final_url=fetched.final_url if fetched is not None else None,
+            http_status=fetched.status if fetched is not None else None,
+            bytes_in=bytes_in,
+            error_class=error_class,
+            error_message=stopped.message,
+            retry_count=task.attempt - 1,
+            strategy_used=page.strategy if page else None,
+            proxy_used=page.proxy if page else None,
+            elapsed_ms=int(page.elapsed * 1000) if page else 0,
+        )
+        rows: tuple[Effect, ...] = (row,)
+        if stopped.gone:
+            target = (self._job_options.get(job.options) or self._read(job.options)).target
+            rows += (Compare(task.seq, task.url, site.host, target, at, gone=True),)
+        self._tell_stopped(task, site, stopped, verdict, row)
+        return _outcome(task, verdict, (*rows, *effects), bytes_in=bytes_in, error_class=error_class)
+
+    # --- the log ---
+
+    def _tell_completed(self, task: Task, site: _Site, page: Page, record: Record) -> None:
+        data = record.data
+        fields = [name for name in FIELDS if getattr(data, name)]
+        self._log.info(
+            "page_completed",
+            job=task.job,
+            task=task.id,
+            domain=site.host,
+            url=task.url,
+            duration_ms=int(page.elapsed * 1000),
+            fields_extracted=fields,
+            completeness=round(len(fields) / len(FIELDS), 2),
+        )
+
+    def _tell_stopped(self, task: Task, site: _Site, stopped: _Stopped, verdict: str, row: PageRow) -> None:
+        tell = self._log.info if stopped.skipped else self._log.error
+        tell(
+            f"page_{verdict}",
+            job=task.job,
+            task=task.id,
+            domain=site.host,
+            url=task.url,
+            proxy=row.proxy_used,
+            error_class=stopped.error_class,
+            reason=stopped.message,
+            attempts=task.attempt,
+        )
+
+
+def _outcome(
+    task: Task,
+    verdict: str,
+    effects: tuple[Effect, ...],
+    *,
+    delay: int = 0,
+    bytes_in: int = 0,
+    error_class: str | None = None,
+) -> Outcome:
+    return Outcome(
+        task.id,
+        task.lane,
+        task.claims,
+        verdict,
+        effects,
+        bytes_in=bytes_in,
+        delay=delay,
+        error_class=error_class,
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE]
+
+
+def _delay_asked(task: Task, site: _Site, answer: RobotsAnswer) -> tuple[SlowLane, ...]:
+    """The Crawl-delay, unless the lane keeps it already."""
+    slow = crawl_delay(answer.crawl_delay, site.policy)
+    return (slow,) if slow is not None and slow.interval > task.interval else ()
+
+
+def _slowed(fetched: Page | Failed | Blocked, site: _Site) -> tuple[SlowLane, ...]:
+    slow = slow_down(fetched, site.policy)
+    return (slow,) if slow is not None else ()
+
+
+def _disallowed(answer: RobotsAnswer, fetched: Page | None = None) -> _Stopped:
+    skipped = answer.error_class == ErrorClass.ROBOTS
+    reason = answer.reason if fetched is None else f"redirected: {answer.reason}"
+    return _Stopped(answer.error_class, reason, fetched, skipped=skipped)
+
+
+def _target(page: Page) -> str | None:
+    """Where an answer that was not followed leads."""
+    location = page.header("location")
+    if not location:
+        return None
+    try:
+        return join(page.final_url, location)
+    except InvalidUrl:
+        return None
+
+
+def _why(fetched: Page | Failed | Blocked | _Stopped) -> _Stopped:
+    """What the answer means for the page."""
+    if isinstance(fetched, _Stopped):
+        return fetched
+    if isinstance(fetched, Failed):
+        return _Stopped(fetched.error_class, fetched.message, fetched, fetched.retry_after)
+    if isinstance(fetched, Blocked):
+        limited = fetched.page.status == 429
+        error_class = ErrorClass.RATE_LIMITED if limited else ErrorClass.BLOCKED
+        return _Stopped(error_class, fetched.reason, fetched.page, fetched.retry_after)
+    status = fetched.status
+    message = f"status {status}"
+    if status in (404, 410):
+        return _Stopped(ErrorClass.NOT_FOUND, message, fetched, gone=True)
+    if status >= 500:
+        asked = retry_after(fetched.header("retry-after"), fetched.fetched_at)
+        return _Stopped(ErrorClass.HTTP_5XX, message, fetched, asked)
+    if status >= 400:
+        return _Stopped(ErrorClass.HTTP_4XX, message, fetched)
+    if status == 304:
+        return _Stopped(ErrorClass.PROTOCOL, "status 304 to a request without a condition", fetched)
+    return _Stopped(ErrorClass.PROTOCOL, f"{message} that leads nowhere", fetched)

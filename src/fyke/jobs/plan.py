@@ -1,0 +1,390 @@
+"""The plan: reads one source of a job after the other, and makes tasks of its URLs.
+
+What is fetched for the plan is kept as an object until the job's last source has been read. A plan that
+is run again, after a crash or when the job is resumed, therefore reads the same bytes: the same URLs at
+the same places in the job, whatever the site serves by then. What had been added is seen and ignored.
+
+A site is asked for its sitemaps: those that robots.txt names, else /sitemap.xml. Where there is none, the
+crawl begins at the address given and follows links within its host (see `page`); such a crawl has no list
+that something could be absent from.
+"""
+
+import random
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from fyke.core import clock
+from fyke.core.errors import InvalidUrl
+from fyke.core.handler import Context
+from fyke.core.ids import public
+from fyke.core.outcome import AddSources, AddTasks, Effect, Outcome, SaveRobots, Source, SourceRead, Verdict
+from fyke.core.page import ErrorClass, Failed, Request
+from fyke.core.retry import RetryPolicy, retry_delay
+from fyke.core.task import JobInfo, Kind, NewTask, Task
+from fyke.core.urls import canonical, join, origin_of
+from fyke.egress.guard import Guard
+from fyke.fetch.client import HttpClient
+from fyke.fetch.options import FetchOptions
+from fyke.jobs.follow import FOLLOW_FROM_HERE
+from fyke.jobs.pieces import BadPieces, gunzipped, lines
+from fyke.jobs.sitemap import MAX_BYTES, Entry, Report, read_sitemap
+from fyke.objects.protocol import ObjectNotFound, ObjectStore
+from fyke.politeness.policies import Policies
+from fyke.politeness.robots import Robots
+
+__all__ = ["PlanHandler", "PlanParts", "PlanPayload", "plan_prefix"]
+
+log = structlog.get_logger("fyke.plan")
+
+CHUNK: Final = 1000
+TURN: Final = 240.0  # seconds after which the reading of a long source goes back to the queue
+MOST_DEPTH: Final = 4  # indexes within indexes
+MOST_SUB_SITEMAPS: Final = 50_000
+MOST_NOTES: Final = 3
+SITEMAPS: Final = FetchOptions(
+    accept="application/xml,text/xml,text/plain,*/*;q=0.5",
+    timeout=300,
+    max_bytes=MAX_BYTES,
+    max_inflated=MAX_BYTES,
+)
+
+
+class PlanPayload(Struct, frozen=True):
+    """What a plan task carries. `start` entries have been added in earlier turns."""
+
+    number: int
+    kind: str
+    location: str
+    first_seq: int
+    depth: int = 0
+    start: int = 0
+
+
+class PlanParts(Struct, frozen=True):
+    """What the handler works with. `halted` says why a job takes no more URLs."""
+
+    client: HttpClient
+    guard: Guard
+    robots: Robots
+    policies: Policies
+    objects: ObjectStore
+    halted: Callable[[int], Awaitable[str | None]]
+    retry: RetryPolicy = RetryPolicy()
+
+
+class _Halted(Exception):
+    """The job takes no more URLs; its plan is resumed with it."""
+
+
+class _Later(Exception):
+    """What the source is fetched from may answer another time."""
+
+    def __init__(self, failed: Failed) -> None:
+        self.failed = failed
+
+
+def plan_prefix(job: int) -> str:
+    """Where a job's plan keeps what it has fetched."""
+    return f"plans/{public(job)}/"
+
+
+class PlanHandler:
+    """The handler of plan tasks."""
+
+    def __init__(self, parts: PlanParts) -> None:
+        self._parts = parts
+
+    async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
+        payload = msgspec.json.decode(task.payload, type=PlanPayload)
+        reading = Reading(self._parts, task, payload, context)
+        try:
+            await reading.run()
+        except _Halted:
+            return reading.outcome(Verdict.SUCCEEDED, ())
+        except _Later as later:
+            failed = later.failed
+            delay = retry_delay(
+                failed.error_class,
+                task.attempt,
+                self._parts.retry,
+                random.random(),  # noqa: S311 - jitter
+                failed.retry_after,
+            )
+            if delay is not None:
+                return reading.outcome(Verdict.RETRY, (), delay=delay, error_class=failed.error_class)
+            reading.report.lose(f"{failed.error_class}: {failed.message}")
+        if reading.payload is not payload:
+            return reading.outcome(Verdict.REQUEUE, (), payload=msgspec.json.encode(reading.payload))
+        return reading.outcome(Verdict.SUCCEEDED, (reading.read_through(),))
+
+
+class Reading:
+    """One turn at one source."""
+
+    def __init__(self, parts: PlanParts, task: Task, payload: PlanPayload, context: Context) -> None:
+        self.parts = parts
+        self.task = task
+        self.payload = payload
+        self.report = Report()
+        self._context = context
+        self._first = payload
+        self._urls: list[tuple[int, str]] = []
+        self._sources: list[Source] = []
+        self._count = 0  # entries so far: a URL's place does not depend on what others are worth
+        self._bytes_in = 0
+        self._effects: tuple[Effect, ...] = ()
+        self._usable = 0
+        self._turn_ends = clock.monotonic() + TURN
+
+    async def run(self) -> None:
+        kind = self.payload.kind
+        if kind == "list":
+            await self._read_list()
+        elif kind == "sitemap":
+            await self._read_sitemap(self.payload.location, must_be=True)
+        else:
+            await self._read_site()
+
+    def outcome(
+        self,
+        verdict: str,
+        effects: tuple[Effect, ...],
+        *,
+        delay: int = 0,
+        payload: bytes | None = None,
+        error_class: str | None = None,
+    ) -> Outcome:
+        task = self.task
+        return Outcome(
+            task.id,
+            task.lane,
+            task.claims,
+            verdict,
+            (*self._effects, *effects),
+            bytes_in=self._bytes_in,
+            delay=delay,
+            payload=payload,
+            error_class=error_class,
+        )
+
+    def read_through(self) -> SourceRead:
+        """The source is done with, well or badly."""
+        report, payload = self.report, self.payload
+        if report.warnings:
+            reason = "; ".join(report.notes[:MOST_NOTES])
+            log.warning(
+                "source_warnings",
+                job=self.task.job,
+                source=payload.location,
+                warnings=report.warnings,
+                reason=reason,
+            )
+        message = None
+        if report.notes:
+            more = f" ({report.warnings} warnings)" if report.warnings > 1 else ""
+            message = f"{payload.location}: {'; '.join(report.notes[:MOST_NOTES])}{more}"
+        return SourceRead(
+            payload.number,
+            self._count,
+            payload.first_seq + self._count,
+            report.complete,
+            report.warnings,
+            message,
+        )
+
+    # --- lists ---
+
+    async def _read_list(self) -> None:
+        try:
+            body = await self.parts.objects.open(self.payload.location)
+            async for some in lines(gunzipped(body, 1 << 40)):
+                for url in some:
+                    await self._add(url)
+                if await self._turn_is_over():
+                    return
+        except ObjectNotFound as error:
+            self.report.lose(error.message)
+            return
+        except BadPieces as problem:
+            self.report.lose(str(problem))
+            return
+        await self._flush()
+        self.report.complete = True
+
+    # --- sitemaps ---
+
+    async def _read_sitemap(self, url: str, *, must_be: bool) -> None:
+        body = await self._kept(url, must_be=must_be)
+        if body is None:
+            return
+        async for entries in read_sitemap(body, self.report):
+            for entry in entries:
+                await self._take(url, entry)
+            if await self._turn_is_over():
+                return
+        await self._flush()
+        await self._flush_sources()
+        if self._count and not self._usable:
+            self.report.lose("none of its URLs can be used")
+
+    async def _take(self, base: str, entry: Entry) -> None:
+        url = self._usable_url(base, entry.loc)
+        if entry.index:
+            self._count += 1
+            if url is not None and self._may_go_deeper():
+                self._sources.append(
+                    Source("sitemap", url, self.parts.policies.lane_for(url), self.payload.depth + 1)
+                )
+                if len(self._sources) >= CHUNK:
+                    await self._flush_sources()
+        elif url is None:
+            self._count += 1
+        else:
+            await self._add(url)
+
+    def _usable_url(self, base: str, text: str) -> str | None:
+        try:
+            url = canonical(text)
+        except InvalidUrl as error:
+            try:
+                url = join(base, text)
+            except InvalidUrl:
+                self.report.warn(f"{text[:100]!r}: {error.message}")
+                return None
+            if ":" in text.partition("/")[0]:  # another scheme, not a path
+                self.report.warn(f"{text[:100]!r}: {error.message}")
+                return None
+            self.report.warn(f"{text[:100]!r} is not absolute")
+        refusal = self.parts.guard.admit(url).refusal
+        if refusal is not None:
+            self.report.warn(f"{url[:100]}: {refusal}")
+            return None
+        self._usable += 1
+        return url
+
+    def _may_go_deeper(self) -> bool:
+        if self.payload.depth >= MOST_DEPTH:
+            self.report.lose(f"indexes are nested more than {MOST_DEPTH} deep")
+        elif self._count > MOST_SUB_SITEMAPS:
+            self.report.lose(f"the index names more than {MOST_SUB_SITEMAPS} sitemaps")
+        else:
+            return True
+        return False
+
+    # --- sites ---
+
+    async def _read_site(self) -> None:
+        start = self.payload.location
+        origin = origin_of(start)
+        if self.parts.robots.peek(start) is None:
+            row: SaveRobots = await self.parts.robots.learn(origin)
+            self._effects = (row,)
+        named = self.parts.robots.sitemaps(origin)
+        for text in named:
+            url = self._usable_url(f"{origin}/robots.txt", text)
+            if url is not None:
+                self._sources.append(Source("sitemap", url, self.parts.policies.lane_for(url), 1))
+        if self._sources:
+            self.report.complete = True
+            await self._flush_sources()
+        else:
+            await self._guess(start, f"{origin}/sitemap.xml")
+
+    async def _guess(self, start: str, url: str) -> None:
+        """/sitemap.xml, or else the links."""
+        await self._read_sitemap(url, must_be=False)
+        if self._usable or self.payload is not self._first:
+            return
+        self.report.notes = ["no sitemap was found: links are followed from here"]
+        self.report.warnings, self.report.complete = 0, True
+        task = NewTask(Kind.PAGE, 0, self.parts.policies.lane_for(start), start, FOLLOW_FROM_HERE)
+        self._count = 1
+        await self._emit([AddTasks((task,))])
+
+    # --- fetching ---
+
+    async def _kept(self, url: str, *, must_be: bool) -> AsyncIterator[bytes] | None:
+        """The sitemap's bytes, from the first time it was fetched. None when it is not there, which is a
+        fault if it must be."""
+        key = f"{plan_prefix(self.task.job)}{self.payload.number}"
+        try:
+            return await self.parts.objects.open(key)
+        except ObjectNotFound:
+            pass
+        with tempfile.TemporaryDirectory(prefix="fyke-") as directory:
+            path = Path(directory) / "sitemap"
+            failed = await self._fetch(url, path)
+            if failed is None:
+                await self.parts.objects.put_file(key, path)
+                return await self.parts.objects.open(key)
+        self._bytes_in += failed.bytes_in
+        if not must_be and failed.error_class in (ErrorClass.NOT_FOUND, ErrorClass.HTTP_4XX):
+            return None
+        raise _Later(failed)
+
+    async def _fetch(self, url: str, path: Path) -> Failed | None:
+        stream = await self.parts.client.stream(Request(url), SITEMAPS)
+        if isinstance(stream, Failed):
+            return stream
+        async with stream:
+            if stream.status != 200:
+                return _failed_status(url, stream.status, stream.bytes_in)
+            with path.open("wb") as file:
+                async for piece in stream:
+                    file.write(piece)
+            if stream.failed is None:
+                self._bytes_in += stream.bytes_in
+            return stream.failed
+
+    # --- adding ---
+
+    async def _add(self, url: str) -> None:
+        if self._count >= self.payload.start:
+            self._urls.append((self.payload.first_seq + self._count, url))
+        self._count += 1
+        if len(self._urls) >= CHUNK:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        urls, self._urls = self._urls, []
+        if urls:
+            lane_for = self.parts.policies.lane_for
+            tasks = tuple([NewTask(Kind.PAGE, seq, lane_for(url), url) for seq, url in urls])
+            await self._emit([AddTasks(tasks)])
+
+    async def _flush_sources(self) -> None:
+        sources, self._sources = self._sources, []
+        if sources:
+            await self._emit([AddSources(tuple(sources))])
+
+    async def _emit(self, effects: Sequence[Effect]) -> None:
+        await self._context.emit(effects)
+        if await self.parts.halted(self.task.job) is not None:
+            raise _Halted
+
+    async def _turn_is_over(self) -> bool:
+        """Whether it is time to let others go on, and to come back."""
+        if clock.monotonic() < self._turn_ends:
+            return False
+        await self._flush()
+        await self._flush_sources()
+        self.payload = msgspec.structs.replace(self.payload, start=self._count)
+        return True
+
+
+def _failed_status(url: str, status: int, bytes_in: int) -> Failed:
+    if status in (404, 410):
+        error_class = ErrorClass.NOT_FOUND
+    elif status == 429:
+        error_class = ErrorClass.RATE_LIMITED
+    elif status >= 500:
+        error_class = ErrorClass.HTTP_5XX
+    else:
+        error_class = ErrorClass.HTTP_4XX
+    return Failed(url, error_class, f"status {status}", clock.now(), status=status, bytes_in=bytes_in)

@@ -1,0 +1,273 @@
+"""From what somebody asks for to a job that can be written: everything is checked first.
+
+A job's **definition** says which jobs are the same one, asked for again: they are compared with each
+other, and what an earlier one listed and this one does not is REMOVED. It is made of the kind of source,
+the source's identity, and the target:
+
+- a sitemap or a site: its canonical address;
+- a file: its absolute path, so that a list may be edited between two crawls;
+- a list with a `name`: that name, whatever is in the list;
+- any other list: what is in it, in its order. Such a list never misses anything it had before.
+
+Short lists become tasks in the transaction that makes the job. Longer ones are written as an object,
+gzip'd lines, that the job's plan reads later: a million lines take no more memory than ten.
+"""
+
+import gzip
+import re
+import tempfile
+from asyncio import to_thread
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO, Final
+
+from msgspec import Struct
+
+from fyke.core.errors import Invalid, InvalidUrl, Refused
+from fyke.core.ids import key16
+from fyke.core.job import JobOptions
+from fyke.core.outcome import Source
+from fyke.core.task import Kind, LaneSpec, NewTask
+from fyke.core.urls import canonical, host_of
+from fyke.egress.guard import Guard
+from fyke.jobs.options import check_options
+from fyke.objects.local import full_disk
+from fyke.objects.protocol import ObjectStore
+from fyke.politeness.policies import Policies
+from fyke.store.jobs import NewJob
+
+__all__ = ["AT_ONCE", "PLAN_LANE", "JobRequest", "LineProblem", "Prepared", "prepare"]
+
+AT_ONCE: Final = 500
+PLAN_LANE: Final = LaneSpec("fyke:plan", cap=4)  # where the reading of lists waits: no host is asked
+MOST_SHOWN: Final = 20
+SHOWN: Final = 120
+LONGEST_LINE: Final = 65_536
+WRITTEN_AT_ONCE: Final = 1000
+SECRET: Final = re.compile(r"//[^/?#\s]*@")
+
+
+class JobRequest(Struct, frozen=True, kw_only=True):
+    """What is asked for: exactly one of a list of `urls`, a `file` with a URL a line (blank lines and
+    lines that start with # are passed over), a `sitemap`, or a `site`."""
+
+    options: JobOptions = JobOptions()
+    urls: tuple[str, ...] | None = None
+    file: Path | None = None
+    sitemap: str | None = None
+    site: str | None = None
+    name: str | None = None
+    domain: str | None = None
+    skip_invalid: bool = False
+
+
+class LineProblem(Struct, frozen=True):
+    """A line that is no URL, or one that the guard refuses."""
+
+    line: int
+    text: str
+    reason: str
+    refused: bool = False
+
+
+class Prepared(NewJob, frozen=True, kw_only=True):
+    """A job to be made. `listed` counts the URLs of its list; `skipped` counts the lines left out, and
+    `problems` has the first of them."""
+
+    listed: int = 0
+    skipped: int = 0
+    problems: tuple[LineProblem, ...] = ()
+
+
+async def prepare(request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore) -> Prepared:
+    """Check the request and everything in it. Nothing but the object of a long list has been written when
+    this returns, and nothing at all when it raises."""
+    check_options(request.options, guard)
+    given = [n for n in ("urls", "file", "sitemap", "site") if getattr(request, n) is not None]
+    if len(given) != 1:
+        raise Invalid("give one of urls, file, sitemap or site", field=given[1] if given else "urls")
+    if request.sitemap is not None:
+        return _of_address("sitemap", request.sitemap, request, policies, guard)
+    if request.site is not None:
+        return _of_address("site", request.site, request, policies, guard)
+    return await _of_list(request, policies, guard, objects)
+
+
+def _of_address(kind: str, text: str, request: JobRequest, policies: Policies, guard: Guard) -> Prepared:
+    try:
+        url = canonical(text)
+    except InvalidUrl as error:
+        raise InvalidUrl(f"{kind} {_shown_text(text)!r}: {error.message}", field=kind) from None
+    verdict = guard.check_url(url)
+    if not verdict.allowed:
+        message = f"{kind} {_shown_text(url)}: {verdict.reason}"
+        raise Refused(message, fields=[{"field": kind, "message": verdict.reason}])
+    return Prepared(
+        source_kind=kind,
+        source=url,
+        definition=_definition(kind, url, request.options.target),
+        domain=request.domain or host_of(url),
+        options=request.options,
+        sources=(Source(kind, url, policies.lane_for(url)),),
+    )
+
+
+def _definition(kind: str, identity: str, target: str) -> bytes:
+    return key16("\0".join((kind, identity, target)))
+
+
+async def _of_list(request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore) -> Prepared:
+    with tempfile.TemporaryDirectory(prefix="fyke-") as directory:
+        spool = Path(directory) / "list.gz"
+        checked = await to_thread(_check_list, request, guard, spool)
+        identity = _identity(request, checked)
+        definition = _definition("list", identity, request.options.target)
+        tasks: tuple[NewTask, ...] = ()
+        sources: tuple[Source, ...] = ()
+        if checked.spooled:
+            key = f"jobs/{definition.hex()}/{token_hex(16)}.gz"
+            await objects.put_file(key, spool)
+            sources = (Source("list", key, PLAN_LANE),)
+        else:
+            tasks = tuple(
+                NewTask(Kind.PAGE, seq, policies.lane_for(url), url) for seq, url in enumerate(checked.urls)
+            )
+    return Prepared(
+        source_kind="list",
+        source=_shown(request, checked),
+        definition=definition,
+        domain=request.domain or host_of(checked.first),
+        options=request.options,
+        tasks=tasks,
+        sources=sources,
+        listed=checked.listed,
+        skipped=checked.skipped,
+        problems=tuple(checked.problems),
+    )
+
+
+class _Checked(Struct):
+    """A list that has been read: its URLs, canonical, unless they are so many that the spool file has
+    them (`spooled`)."""
+
+    urls: list[str] = []
+    first: str = ""
+    listed: int = 0
+    skipped: int = 0
+    problems: list[LineProblem] = []
+    refused: int = 0
+    digest: str = ""
+    spooled: bool = False
+
+
+def _identity(request: JobRequest, checked: _Checked) -> str:
+    if request.name:
+        return f"name {request.name}"
+    if request.file is not None:
+        return f"file {request.file.absolute()}"
+    return f"content {checked.digest}"
+
+
+def _shown(request: JobRequest, checked: _Checked) -> str:
+    """What people are told the list is."""
+    if request.name or request.file is not None:
+        return request.name or str(request.file)
+    return checked.first if checked.listed == 1 else f"{checked.listed} URLs from {checked.first}"
+
+
+def _check_list(request: JobRequest, guard: Guard, spool: Path) -> _Checked:
+    """Read the list to its end, in a thread. With a problem in it, it is refused whole."""
+    checked = _Checked()
+    # A list longer than the job may take is kept whole too: a resume with a larger budget goes on in it.
+    most = request.options.max_urls
+    at_once = min(AT_ONCE, most) if most else AT_ONCE
+    digest = blake2b(digest_size=16)
+    with full_disk(), gzip.open(spool, "wb", compresslevel=1) as file:
+        for url in _good_lines(request, guard, checked):
+            checked.first = checked.first or url
+            checked.urls.append(url)
+            checked.listed += 1
+            checked.spooled = checked.spooled or len(checked.urls) > at_once
+            if len(checked.urls) >= WRITTEN_AT_ONCE:
+                _spool(checked, digest, file)
+        if checked.spooled:
+            _spool(checked, digest, file)
+    digest.update("".join([f"{url}\n" for url in checked.urls]).encode())
+    checked.digest = digest.hexdigest()
+    _judge(request, checked)
+    return checked
+
+
+def _spool(checked: _Checked, digest: blake2b, file: gzip.GzipFile) -> None:
+    text = "".join([f"{url}\n" for url in checked.urls]).encode()
+    digest.update(text)
+    file.write(text)
+    checked.urls = []
+
+
+def _good_lines(request: JobRequest, guard: Guard, checked: _Checked) -> Iterator[str]:
+    """The canonical URLs; problems are noted."""
+    lines = enumerate(request.urls, 1) if request.urls is not None else _file_lines(request.file)
+    for number, text in lines:
+        try:
+            url = canonical(text)
+            reason = guard.admit(url).refusal
+        except InvalidUrl as error:
+            _note(checked, LineProblem(number, _shown_text(text), error.message))
+            continue
+        if reason is not None:
+            _note(checked, LineProblem(number, _shown_text(text), reason, refused=True))
+            continue
+        yield url
+
+
+def _shown_text(text: str) -> str:
+    """A line as messages show it: short, and without a password."""
+    return SECRET.sub("//***@", text.strip())[:SHOWN]
+
+
+def _note(checked: _Checked, problem: LineProblem) -> None:
+    checked.skipped += 1
+    checked.refused += problem.refused
+    if len(checked.problems) < MOST_SHOWN:
+        checked.problems.append(problem)
+
+
+def _file_lines(path: Path | None) -> Iterable[tuple[int, str]]:
+    if path is None:
+        return
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(_raw_lines(file), 1):
+                line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+                if line.strip() and not line.lstrip().startswith(b"#"):
+                    yield number, line.decode("utf-8", "replace")
+    except OSError as error:
+        raise Invalid(f"{path}: {error.strerror or error}", field="file") from None
+
+
+def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Lines, the long ones cut: a file of something else may be one line of gigabytes."""
+    while line := file.readline(LONGEST_LINE):
+        whole = line
+        while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE)):
+            pass
+        yield whole
+
+
+def _judge(request: JobRequest, checked: _Checked) -> None:
+    """Raise when the list is not to be taken."""
+    what = str(request.file) if request.file is not None else "urls"
+    field = "file" if request.file is not None else "urls"
+    if checked.skipped and (not request.skip_invalid or not checked.listed):
+        first = checked.problems[0]
+        more = f", and {checked.skipped - 1} more" if checked.skipped > 1 else ""
+        message = f"{what}, line {first.line}: {first.text!r}: {first.reason}{more}"
+        fields = [{"field": f"{field}.{p.line}", "message": p.reason} for p in checked.problems]
+        if checked.refused == checked.skipped:
+            raise Refused(message, fields=fields)
+        raise Invalid(message, fields=fields)
+    if not checked.listed:
+        raise Invalid(f"{what}: there is no URL in it", field=field)
