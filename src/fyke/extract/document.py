@@ -75,8 +75,8 @@ class Document:
     def meta(self, *keys: str) -> str | None:
         """The meta content under the first of the keys that has any, folded."""
         for key in keys:
-            if key in self.metas and (found := fold(self.metas[key])):
-                return found
+            if key in self.metas:
+                return fold(self.metas[key])
         return None
 
     def all_metas(self, key: str) -> list[str]:

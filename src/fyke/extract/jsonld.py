@@ -1,7 +1,7 @@
 """JSON-LD as it is found in the wild: read strictly first, then mended where that is safe."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import unescape
 from typing import Any, Final
 
@@ -26,8 +26,8 @@ ESCAPE_OR_FLAW = re.compile(
     r'(\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}'
     r"|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\"
 )
-MAIN = ("mainEntity", "mainEntityOfPage", "about", "itemOffered")
-MAX_DEPTH = 6
+OPENED: Final = ("@graph", "mainEntity", "mainEntityOfPage", "about", "itemOffered")
+MAX_DEPTH: Final = 8
 
 
 def load(text: str) -> Any:
@@ -79,22 +79,18 @@ def things(texts: Sequence[str]) -> list[Thing]:
     """Every thing the scripts describe, graphs and lists opened, in the order of the page."""
     found: list[Thing] = []
     for text in texts:
-        found.extend(_open(load(text), 0))
+        _open(load(text), found, 0)
     return found
 
 
-def _open(value: Any, depth: int) -> Iterator[Thing]:
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(value, list):
-        for item in value:
-            yield from _open(item, depth + 1)
-    elif isinstance(value, dict):
+def _open(value: Any, found: list[Thing], depth: int) -> None:
+    if isinstance(value, dict):
         if "@type" in value:
-            yield value
-        if "@graph" in value:
-            yield from _open(value["@graph"], depth + 1)
-        for key in MAIN:
-            inner = value.get(key)
-            if isinstance(inner, dict | list):
-                yield from _open(inner, depth + 1)
+            found.append(value)
+        if depth < MAX_DEPTH:
+            for key in OPENED:
+                if key in value:
+                    _open(value[key], found, depth + 1)
+    elif isinstance(value, list) and depth < MAX_DEPTH:
+        for item in value:
+            _open(item, found, depth + 1)

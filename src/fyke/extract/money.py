@@ -36,6 +36,10 @@ def amount(value: object, currency: str | None = None) -> Decimal | None:
 
 def number(value: object) -> Decimal | None:
     """The number that a JSON number or a text means, with no more digits than it needs."""
+    if isinstance(value, str) and (simple := SIMPLE(value.strip())):
+        whole, part = simple.groups()
+        part = part.rstrip("0") if part else ""
+        return Decimal(f"{whole}.{part}") if part else Decimal(int(whole))
     return _read(value, None)
 
 

@@ -42,5 +42,5 @@ def _read_links(document: Document) -> tuple[str | None, tuple[tuple[str, str], 
 
 def _read_alts(document: Document) -> tuple[str, ...]:
     """The alternative texts of images, where there are any."""
-    alts = [alt for image in document.by_tag["img"] if (alt := image.attr("alt"))]
-    return tuple([alt for text in alts if (alt := fold(text))])
+    written = [alt for image in document.by_tag["img"] if (alt := image.attr("alt"))]
+    return tuple([alt for text in written if (alt := " ".join(text.split()))])
