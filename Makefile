@@ -32,10 +32,11 @@ test: dev
 	@.venv/bin/pytest -n $(PYTEST_WORKERS) --dist loadgroup $(ARGS)
 
 lint: dev
-	@.venv/bin/ruff check
-	@.venv/bin/ruff format --check
-	@.venv/bin/mypy
-	@.venv/bin/lint-imports
+	@failed=0; \
+	for check in 'ruff check' 'ruff format --check' mypy 'lint-imports --no-logo'; do \
+		echo "$$check"; .venv/bin/$$check || failed=1; \
+	done; \
+	exit $$failed
 
 bench: dev
 	@.venv/bin/python -m bench $(ARGS)
