@@ -18,6 +18,9 @@ T = TypeVar("T")
 _LIST = re.compile(r"IN (\$\d+)")
 _PARAMETER = re.compile(r"\$(\d)")
 
+# A process that is stopped in the middle of a transaction must not keep its locks: ms.
+MOST_IDLE = 8_000
+
 PASSING = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -28,6 +31,8 @@ PASSING = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.UniqueViolationError,  # somebody else was first: this time it is seen
+    asyncpg.IdleInTransactionSessionTimeoutError,
     OSError,
     TimeoutError,
 )
@@ -131,7 +136,11 @@ class PostgresDatabase:
                     max_size=self.connections,
                     command_timeout=60,
                     timeout=10,
-                    server_settings={"application_name": "fyke", "jit": "off"},
+                    server_settings={
+                        "application_name": "fyke",
+                        "jit": "off",
+                        "idle_in_transaction_session_timeout": str(MOST_IDLE),
+                    },
                 )
             except PASSING as error:
                 raise Again from error

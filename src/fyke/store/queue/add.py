@@ -40,13 +40,14 @@ def lane_of(spec: LaneSpec) -> int:
     return _lane_id(spec.key)
 
 
-async def plan_tasks(conn: Conn, job: int, tasks: Sequence[NewTask]) -> Plan:
-    """Leave out URLs the job has seen, and what its budget of URLs does not allow. Locks the job."""
+async def plan_tasks(conn: Conn, job: int, tasks: Sequence[NewTask], added: int = 0) -> Plan:
+    """Leave out URLs the job has seen, and what its budget of URLs does not allow; `added` is what it
+    has been given and its row does not count yet. Locks the job."""
     row = (await conn.fetch("SELECT total, max_urls, band FROM jobs WHERE id = $1{lock}", job))[0]
     total, most, band = row
     keyed: dict[bytes, NewTask] = {}
-    plan = Plan([], 0, most - total if most else 1 << 40, False, band)
-    for task in tasks:
+    plan = Plan([], 0, most - total - added if most else 1 << 40, False, band)
+    for task in await _without_pending(conn, tasks):
         if task.kind == Kind.PAGE:
             keyed.setdefault(key16(task.url), task)
         else:
@@ -69,7 +70,7 @@ async def plan_tasks(conn: Conn, job: int, tasks: Sequence[NewTask]) -> Plan:
 async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], now: int) -> int:
     """Insert the planned tasks, and count them in their queues and in `lanes` (locked rows, which the
     caller writes back); how many there were."""
-    tasks = await _without_pending(conn, plan.tasks)
+    tasks = [(new_id(), task) for task in await _without_pending(conn, plan.tasks)]
     if not tasks:
         return 0
     await _make_lanes(conn, tasks, lanes)
@@ -99,20 +100,20 @@ async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], 
     return len(tasks)
 
 
-async def _without_pending(conn: Conn, tasks: Sequence[NewTask]) -> list[tuple[int, NewTask]]:
-    """Give ids; leave out tasks whose dedupe key a pending task has."""
+async def _without_pending(conn: Conn, tasks: Sequence[NewTask]) -> Sequence[NewTask]:
+    """Leave out tasks whose dedupe key a pending task has."""
     keys = [task.dedupe for task in tasks if task.dedupe]
-    pending: set[bytes] = set()
-    if keys:
-        rows = await conn.fetch("SELECT dedupe FROM dedupe_keys WHERE dedupe IN $1", keys)
-        pending = {bytes(row[0]) for row in rows}
-    chosen: list[tuple[int, NewTask]] = []
+    if not keys:
+        return tasks
+    rows = await conn.fetch("SELECT dedupe FROM dedupe_keys WHERE dedupe IN $1", keys)
+    pending = {bytes(row[0]) for row in rows}
+    chosen: list[NewTask] = []
     for task in tasks:
         if task.dedupe:
             if task.dedupe in pending:
                 continue
             pending.add(task.dedupe)
-        chosen.append((new_id(), task))
+        chosen.append(task)
     return chosen
 
 

@@ -129,8 +129,8 @@ async def _add_tasks(conn: Conn, work: Work) -> dict[int, int]:
     for row, outcome in work.pairs:
         for effect in outcome.effects:
             if type(effect) is AddTasks:
-                plan = await plan_tasks(conn, row.job, effect.tasks)
                 delta = work.delta(row.job)
+                plan = await plan_tasks(conn, row.job, effect.tasks, delta.total)
                 delta.open += await write_tasks(conn, row.job, plan, work.lanes, work.now)
                 delta.total += plan.pages
                 if plan.cut:

@@ -227,7 +227,7 @@ async def end_stopped(conn: Conn) -> int:
     now = await conn.now()
     rows = await conn.fetch(
         "SELECT id FROM jobs WHERE phase = 'crawl' AND state IN $1 AND"
-        " ((stop IS NOT NULL AND in_flight = 0) OR (deadline_at > 0 AND deadline_at <= $2)"
+        " ((stop IS NOT NULL AND in_flight = 0) OR (stop IS NULL AND deadline_at > 0 AND deadline_at <= $2)"
         " OR (open = 0)) LIMIT $3",
         ["queued", "running", "cancelling"],
         now,
