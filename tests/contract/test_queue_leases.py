@@ -247,3 +247,39 @@ async def test_the_clocks_of_workers_do_not_matter(rig: Rig, monkeypatch: pytest
         await rig.queue.close_lease(lease)
     await rig.drain()
     assert (await rig.get(job)).state == "succeeded"
+
+
+async def test_a_process_stopped_in_a_transaction_keeps_its_locks_for_seconds_only(rig: Rig) -> None:
+    if not rig.database.shared:
+        pytest.skip("an embedded database has one process")
+    if rig.database.name == "postgres":
+        milliseconds = await rig.value(
+            "SELECT setting::int FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'"
+        )
+    else:
+        milliseconds = 1000 * await rig.value("SELECT @@idle_transaction_timeout")
+    assert 0 < milliseconds < 1000 * rig.queue.lease_seconds
+
+
+async def test_work_whose_locks_were_taken_away_is_done_again(rig: Rig) -> None:
+    """As when a worker was stopped in the middle of a claim, and goes on."""
+    if not rig.database.shared:
+        pytest.skip("an embedded database has one process")
+    await rig.job(pages(1))
+    tries = []
+    soon = {
+        "postgres": "SET LOCAL idle_in_transaction_session_timeout = 50",
+        "mysql": "SET SESSION idle_transaction_timeout = 1",
+    }
+
+    async def work(conn: Conn) -> int:
+        tries.append(1)
+        if len(tries) == 1:
+            await conn.execute(soon[rig.database.name])
+            await claim(conn, rig.lease, 1)
+            await asyncio.sleep(0.3 if rig.database.name == "postgres" else 1.5)
+        return len((await claim(conn, rig.lease, 1)).tasks)
+
+    assert await rig.database.write(work) == 1
+    assert len(tries) == 2
+    await rig.check()
