@@ -59,6 +59,8 @@ async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> S
     if format not in EXPORT_FORMATS:
         raise UnknownName("export format", format, EXPORT_FORMATS)
     key = f"{export_prefix(job)}{kind}.{format}"
+    if parts.directory is not None:
+        parts.directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fyke-", dir=parts.directory) as directory:
         path = Path(directory) / f"{kind}.{format}"
         written = await parts.write(kind, format, _batches(parts.database, job, kind), path)

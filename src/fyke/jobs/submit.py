@@ -127,7 +127,7 @@ async def _of_list(request: JobRequest, policies: Policies, guard: Guard, object
         tasks: tuple[NewTask, ...] = ()
         sources: tuple[Source, ...] = ()
         if checked.spooled:
-            key = f"jobs/{definition.hex()}/{token_hex(16)}.gz"
+            key = f"jobs/{definition.hex()}/{token_hex(16)}/list.gz"
             await objects.put_file(key, spool)
             sources = (Source("list", key, PLAN_LANE),)
         else:

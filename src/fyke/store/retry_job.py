@@ -1,0 +1,142 @@
+"""Retry: failed pages become tasks again, at their old places in the job.
+
+Their rows stay, as `queued`, until the new results take their place. A chunk of pages is one transaction;
+locks are taken as everywhere: lanes, then the job, then its rows.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from fyke.core.clock import monotonic
+from fyke.core.errors import Conflict, JobNotFound, UnknownName
+from fyke.core.job import ENDED
+from fyke.core.page import ErrorClass
+from fyke.core.task import Kind, LaneSpec, NewTask
+from fyke.core.urls import host_of
+from fyke.store.conn import Conn, Database
+from fyke.store.jobs import _reopen, resume_job
+from fyke.store.queue.add import Plan, lane_of, write_tasks
+from fyke.store.queue.progress import JobDelta, move_jobs
+from fyke.store.queue.sql import lock_lanes, write_lanes
+
+__all__ = ["ERROR_CLASSES", "failed_pages", "retry_job", "retry_pages"]
+
+CHUNK = 500
+WINDOW = 5_000  # pages looked at by one read
+LONGEST_WAIT = 60.0  # seconds for a job that writes its exports between two chunks
+FOLLOW = b'{"follow":0}'  # as jobs.follow writes it
+FAILED = ["failed", "quarantined"]
+ERROR_CLASSES = tuple(sorted(value for name, value in vars(ErrorClass).items() if name.isupper()))
+
+Page = tuple[int, str]
+
+
+async def retry_job(
+    database: Database,
+    job: int,
+    lane_for: Callable[[str], LaneSpec],
+    error_class: str | None = None,
+    host: str | None = None,
+) -> int:
+    """Run a job's failures again: all, or those of an error class or a host. How many there were; a job
+    that had ended goes on if there were any."""
+    if error_class is not None and error_class not in ERROR_CLASSES:
+        raise UnknownName("error class", error_class, ERROR_CLASSES)
+    payload = await database.read(partial(_payload, job=job))
+    after: int | None = -1
+    count = 0
+    while after is not None:
+        after, pages = await database.read(
+            partial(failed_pages, job=job, after=after, error_class=error_class)
+        )
+        chosen = [page for page in pages if host is None or host_of(page[1]) == host]
+        for start in range(0, len(chosen), CHUNK):
+            tasks = [
+                NewTask(Kind.PAGE, seq, lane_for(url), url, payload)
+                for seq, url in chosen[start : start + CHUNK]
+            ]
+            count += await _retry_chunk(database, job, tasks, patient=count > 0)
+    return count
+
+
+async def _retry_chunk(database: Database, job: int, tasks: list[NewTask], *, patient: bool) -> int:
+    """Between two chunks the job may have come to its end: its last task is waited for."""
+    gives_up = monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            return await database.write(partial(retry_pages, job=job, tasks=tasks), urgent=True)
+        except Conflict:
+            if not patient or monotonic() > gives_up:
+                raise
+            await asyncio.sleep(0.1)
+
+
+async def _state(conn: Conn, job: int, lock: str = "") -> tuple[str, int, int, int]:
+    """State, open tasks, whether the plan is done, band. Conflict while the job is about to end."""
+    rows = await conn.fetch(
+        f"SELECT state, open, planned, band, phase FROM jobs WHERE id = $1 AND hidden = 0{lock}", job
+    )
+    if not rows:
+        raise JobNotFound
+    state, open_, planned, band, phase = rows[0]
+    if state not in ENDED and (phase != "crawl" or state == "cancelling"):
+        raise Conflict(f"the job is {state} and about to end: retry when it has")
+    return state, open_, planned, band
+
+
+async def _payload(conn: Conn, job: int) -> bytes:
+    """What the job's page tasks carry: where it follows links, those that are tried again do so too."""
+    await _state(conn, job)
+    rows = await conn.fetch(
+        "SELECT 1 FROM jobs WHERE id = $1 AND source_kind = 'site'"
+        " AND NOT EXISTS (SELECT 1 FROM sources s WHERE s.job = jobs.id AND s.kind = 'sitemap')",
+        job,
+    )
+    return FOLLOW if rows else b""
+
+
+async def failed_pages(
+    conn: Conn, job: int, after: int, error_class: str | None
+) -> tuple[int | None, list[Page]]:
+    """Failures among the next pages of a job: where to go on after (None at the end), and which."""
+    edge = await conn.fetch(
+        f"SELECT seq FROM pages WHERE job = $1 AND seq > $2 ORDER BY seq LIMIT 1 OFFSET {WINDOW}", job, after
+    )
+    last = edge[0][0] if edge else None
+    rows = await conn.fetch(
+        "SELECT seq, url, error_class FROM pages"
+        " WHERE job = $1 AND seq > $2 AND seq <= $3 AND state IN $4 ORDER BY seq",
+        job,
+        after,
+        (1 << 63) - 1 if last is None else last,
+        FAILED,
+    )
+    return last, [(row[0], row[1]) for row in rows if error_class in (None, row[2])]
+
+
+async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask]) -> int:
+    """Make tasks of those pages that are (still) failed; how many. At most CHUNK at a time."""
+    now = await conn.now()
+    state, open_, planned, _ = await _state(conn, job)
+    if state in ENDED and (open_ or not planned):
+        await resume_job(conn, job)  # what had not been done yet is done besides
+    lanes = await lock_lanes(conn, [lane_of(task.lane) for task in tasks])
+    state, _, _, band = await _state(conn, job, lock="{lock}")
+    rows = await conn.fetch(
+        "SELECT seq FROM pages WHERE job = $1 AND seq IN $2 AND state IN $3 ORDER BY seq {lock}",
+        job,
+        [task.seq for task in tasks],
+        FAILED,
+    )
+    failed = {row[0] for row in rows}
+    again = [task for task in tasks if task.seq in failed]
+    if not again:
+        return 0
+    if state in ENDED:
+        await _reopen(conn, job)
+    await conn.execute("UPDATE pages SET state = 'queued' WHERE job = $1 AND seq IN $2", job, sorted(failed))
+    count = await write_tasks(conn, job, Plan(again, 0, 0, False, band), lanes, now)
+    await write_lanes(conn, lanes.values())
+    await move_jobs(conn, now, {job: JobDelta(open=count, failed=-count)})
+    return count
