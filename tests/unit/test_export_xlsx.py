@@ -144,3 +144,12 @@ def test_rows_go_on_on_a_further_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(sheet[0][0] == "url" for sheet in sheets)
     assert [row[0] for sheet in sheets for row in sheet[1:]] == [record.url for record in pages]
     assert len(load_workbook(BytesIO(written("full", "xlsx", pages[:3]))).sheetnames) == 1
+
+
+def test_a_sheet_stays_below_the_size_of_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xlsx, "ENTRY_LIMIT", 4000)
+    pages = [page(f"https://shop.example/{number}") for number in range(20)]
+    data = written("full", "xlsx", *([one] for one in pages))
+    sheets = [rows(data, number) for number in range(len(load_workbook(BytesIO(data)).sheetnames))]
+    assert len(sheets) > 2
+    assert [row[0] for sheet in sheets for row in sheet[1:]] == [record.url for record in pages]
