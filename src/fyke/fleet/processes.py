@@ -1,7 +1,8 @@
 """Worker processes beside the server: started, watched, and started again when they die.
 
-Each talks to its parent over a socket pair that it inherits, so there is no address and no secret. When
-one dies, its leases end at once: its tasks need not wait until they would have run out.
+With an embedded database each talks to its parent over a socket pair that it inherits, so there is no
+address and no secret; when one dies, its leases end at once. With a shared database each has connections
+of its own, and its leases run out.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ __all__ = ["WorkerProcesses"]
 
 log = structlog.get_logger("fyke.processes")
 
+COMMAND = (sys.executable, "-m", "fyke", "worker")
 SHORTEST = 5.0  # a process that lives shorter makes the next wait longer
 
 
@@ -63,12 +65,17 @@ class WorkerProcess:
 
     async def _run_one(self) -> int | None:
         """Run a process until it ends."""
+        if self.queue.database.shared:
+            self.process = await asyncio.create_subprocess_exec(*COMMAND)
+            return await self.process.wait()
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         server = WireServer(self.queue, ours)
         with theirs:
-            command = [sys.executable, "-m", "fyke", "worker", "--wire-fd", str(theirs.fileno())]
-            self.process = await asyncio.create_subprocess_exec(*command, pass_fds=(theirs.fileno(),))
+            descriptor = theirs.fileno()
+            self.process = await asyncio.create_subprocess_exec(
+                *COMMAND, "--wire-fd", str(descriptor), pass_fds=(descriptor,)
+            )
         await server.start()
         try:
             return await self.process.wait()

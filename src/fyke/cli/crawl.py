@@ -1,0 +1,239 @@
+"""`fyke crawl`: a crawl from start to exports, without a server; run again, it goes on."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.progress import Progress
+
+from fyke.cli.exits import Exit, exit_of_state
+from fyke.cli.run import configured, run
+from fyke.cli.show import console, print_json, progress_bar, summary
+from fyke.core.errors import DiskFull, Invalid, UnknownName
+from fyke.core.job import ENDED
+from fyke.engine.lifecycle import until_signalled
+from fyke.jobs.options import options_from
+from fyke.jobs.submit import JobRequest, Prepared
+from fyke.objects.protocol import ObjectStore
+from fyke.settings import Settings
+from fyke.store.exports import list_exports
+from fyke.store.jobs import Job, create_job, get_job, latest_of, resume_job
+from fyke.wiring import Engine, load_policies, open_base
+
+__all__ = ["Crawl", "crawl_once", "register", "request_for"]
+
+KINDS = ("list", "page", "site", "sitemap")
+POLL = 0.2
+
+
+class Crawl(Struct, frozen=True):
+    """What to crawl, and where the exports go."""
+
+    request: JobRequest
+    out: Path
+    delay: float | None = None
+    concurrency: int | None = None
+    show: bool = True
+
+
+def crawl(
+    source: Annotated[
+        str, typer.Argument(help="A page, a site (https://host/), a sitemap, or a file of URLs.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the exports go.")] = Path("out"),
+    kind: Annotated[
+        str | None, typer.Option("--as", help="page, site, sitemap or list; guessed if not given.")
+    ] = None,
+    target: Annotated[str, typer.Option(help="What the pages are read as.")] = "product",
+    concurrency: Annotated[
+        int | None,
+        typer.Option(min=1, max=2000, help="Requests at once to a host that no policy names; and in all."),
+    ] = None,
+    delay: Annotated[
+        float | None, typer.Option(min=0, help="Seconds between requests to a host that no policy names.")
+    ] = None,
+    max_urls: Annotated[int, typer.Option(min=0, help="The most URLs taken; 0: no limit.")] = 10_000,
+    max_mb: Annotated[float, typer.Option(min=0, help="The most megabytes received; 0: no limit.")] = 0,
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="How pages are fetched; may be given again.")
+    ] = None,
+    formats: Annotated[
+        str, typer.Option("--format", help="Formats of the exports, with commas.")
+    ] = "csv,xlsx,json",
+    skip_invalid: Annotated[
+        bool, typer.Option(help="Leave out lines that are no URL, instead of refusing.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one summary object and nothing else.")
+    ] = False,
+) -> int:
+    """Crawl SOURCE and write its exports to --out. After any interruption, the same command goes on."""
+    settings = configured(quiet=True)
+    options = {
+        "target": target,
+        "max_urls": max_urls,
+        "max_concurrency": concurrency or 8,
+        "traffic_budget_mb": max_mb,
+        "strategies": strategy or ["http"],
+        "exports": [f.strip() for f in formats.split(",") if f.strip()],
+    }
+    request = request_for(source, kind, options, skip_invalid=skip_invalid)
+    work = Crawl(request, out, delay, concurrency, show=not as_json)
+    return run(_crawl(settings, work, as_json))
+
+
+def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_invalid: bool) -> JobRequest:
+    """What a source on the command line means."""
+    kind = kind or _guess(source)
+    if kind not in KINDS:
+        raise UnknownName("--as", kind, KINDS)
+    request = JobRequest(options=options_from(options), skip_invalid=skip_invalid)
+    if kind == "list":
+        if not Path(source).is_file():
+            raise Invalid(f"there is no file {source!r}", field="SOURCE")
+        return msgspec.structs.replace(request, file=Path(source))
+    if kind == "page":
+        return msgspec.structs.replace(request, urls=(source,))
+    return msgspec.structs.replace(request, **{kind: source})
+
+
+def _guess(source: str) -> str:
+    if "://" not in source:
+        return "list"
+    path = urlsplit(source).path.lower()
+    if path.endswith((".xml", ".xml.gz", ".txt", ".txt.gz")) or "sitemap" in path:
+        return "sitemap"
+    return "site" if path in ("", "/") else "page"
+
+
+async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
+    policies = load_policies(settings).overlaid(work.delay, work.concurrency)
+    engine = Engine(await open_base(settings, policies))
+    await engine.start()
+    try:
+        job, files = await crawl_once(engine, work)
+    finally:
+        await engine.stop()
+    if as_json:
+        print_json({**summary(job), "exports": [str(file) for file in files]})
+    else:
+        _say(job, files, work.out)
+    if job.state not in ENDED:
+        return Exit.INTERRUPTED
+    return exit_of_state(job.state)
+
+
+async def crawl_once(engine: Engine, work: Crawl) -> tuple[Job, list[Path]]:
+    """Make the job, or find the one that was interrupted; see it through; put its exports at hand."""
+    prepared = await engine.base.submit(work.request)
+    identity = await _job_for(engine, prepared, work)
+    signalled = asyncio.create_task(until_signalled())
+    watching = asyncio.create_task(_watch(engine, identity, work))
+    try:
+        await asyncio.wait([signalled, watching], return_when=asyncio.FIRST_COMPLETED)
+        if watching.done():
+            await watching
+    finally:
+        signalled.cancel()
+        watching.cancel()
+        await asyncio.wait([signalled, watching])
+    job = await engine.base.database.read(lambda conn: get_job(conn, identity))
+    return job, await _bring_out(engine, job, work.out)
+
+
+async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
+    base = engine.base
+    latest = await base.database.read(lambda conn: latest_of(conn, prepared.definition))
+    if latest is not None and latest.state not in ENDED:
+        _note(work, f"Going on with a crawl of {latest.source} that was interrupted.")
+        return latest.id
+    if latest is not None and latest.state == "stopped" and _wider(latest, prepared):
+        _note(work, f"Going on with a crawl of {latest.source} that stopped at {latest.close_reason}.")
+        await base.database.write(lambda conn: resume_job(conn, latest.id, prepared.options))
+        base.queue.wake()
+        return latest.id
+    for problem in prepared.problems:
+        _note(work, f"line {problem.line} skipped: {problem.reason}")
+    identity = await base.database.write(lambda conn: create_job(conn, prepared), urgent=True)
+    base.queue.wake()
+    return identity
+
+
+def _wider(latest: Job, prepared: Prepared) -> bool:
+    return msgspec.json.encode(prepared.options).decode() != latest.options
+
+
+def _note(work: Crawl, text: str) -> None:
+    if work.show:
+        console.print(text, markup=False)
+
+
+async def _watch(engine: Engine, identity: int, work: Crawl) -> None:
+    """Show how far the job is until it has ended."""
+    bar = progress_bar() if work.show and console.is_terminal else None
+    if bar is None:
+        await _until_ended(engine, identity, None)
+        return
+    with bar:
+        await _until_ended(engine, identity, bar)
+
+
+async def _until_ended(engine: Engine, identity: int, bar: Progress | None) -> None:
+    line = bar.add_task("planning", total=None) if bar else None
+    while True:
+        job = await engine.base.database.read(lambda conn: get_job(conn, identity))
+        if bar is not None and line is not None:
+            done = job.succeeded + job.failed + job.skipped
+            what = "planning" if not job.planned else "crawling" if job.phase == "crawl" else "exporting"
+            bar.update(line, description=what, completed=done, total=job.total or None)
+        if job.state in ENDED:
+            return
+        problem = engine.worker.problem if engine.worker else None
+        if isinstance(problem, DiskFull):
+            raise DiskFull(
+                "the disk is full: free some space and run the same command again; nothing is lost"
+            )
+        await asyncio.sleep(POLL)
+
+
+async def _bring_out(engine: Engine, job: Job, out: Path) -> list[Path]:
+    """Copy the job's exports to where the person wants them."""
+    exports = await engine.base.database.read(lambda conn: list_exports(conn, job.id, None, 100))
+    files = []
+    await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
+    for export in exports:
+        file = out / f"{export.type}.{export.format}"
+        await _copy(engine.base.objects, export.object, file)
+        files.append(file)
+    return sorted(files)
+
+
+async def _copy(objects: ObjectStore, key: str, file: Path) -> None:
+    """Replace the file as a whole, so that nobody reads half of it."""
+    part = file.with_name(f".{file.name}.part")
+    with part.open("wb") as written:
+        async for piece in await objects.open(key):
+            await asyncio.to_thread(written.write, piece)
+    part.replace(file)
+
+
+def _say(job: Job, files: list[Path], out: Path) -> None:
+    found = summary(job)
+    said = f"{job.state}: {job.succeeded} pages, {job.failed} failed, {job.skipped} skipped"
+    console.print(f"{said}; {found['seconds']} s, {found['pages_per_second']:,} pages/s", markup=False)
+    if job.error_message:
+        console.print(job.error_message, markup=False)
+    if job.state not in ENDED:
+        console.print("Interrupted: run the same command to go on.")
+    elif job.close_reason and job.close_reason != job.state:
+        console.print(f"Stopped at the budget {job.close_reason}: run again with a higher one to go on.")
+    if files:
+        console.print(f"Exports are in {out}: {', '.join(file.name for file in files)}", markup=False)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(crawl)

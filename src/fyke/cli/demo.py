@@ -1,0 +1,225 @@
+"""`fyke demo`: a shop, a crawl, some changes, another crawl, and what was noticed.
+
+Killed at any moment, it goes on when it is run again: the shop opens at the same address in the same
+state, and the crawl is resumed.
+"""
+
+import asyncio
+import shutil
+import socket
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.table import Table
+
+from fyke.cli.crawl import Crawl, crawl_once, request_for
+from fyke.cli.exits import Exit
+from fyke.cli.run import configured, run
+from fyke.cli.server import Server
+from fyke.cli.show import console, print_json, summary
+from fyke.core.errors import StoreError
+from fyke.core.job import ENDED
+from fyke.core.outcome import Change
+from fyke.engine.lifecycle import until_signalled
+from fyke.politeness.policies import Policies, shipped
+from fyke.settings import Settings
+from fyke.shop.shop import Shop
+from fyke.store.jobs import Job
+from fyke.store.pages import read_changes
+from fyke.wiring import open_base
+
+__all__ = ["register"]
+
+POLICY = """
+policies:
+  demo-shop:
+    hosts: ["127.0.0.1"]
+    concurrency: 8
+    rate: 60/s
+    burst: 8
+"""
+SHOWN = 12
+CHANGED = 0.1
+
+
+class State(Struct):
+    """How far the demo is, kept beside its data."""
+
+    port: int
+    crawls: int = 0
+
+
+def demo(
+    once: Annotated[bool, typer.Option("--once", help="End after the second crawl.")] = False,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="The API's port.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one object and nothing else.")] = False,
+) -> int:
+    """Crawl a built-in shop twice, and show what changed in between."""
+    settings = configured(quiet=True)
+    settings = settings.model_copy(
+        update={
+            "data_dir": settings.data_dir / "demo",
+            "database_url": "",
+            "objects_dir": "",
+            "egress_allow": [*settings.egress_allow, "127.0.0.0/8"],
+            "port": _usable(port if port is not None else settings.port),
+            "retry_base": min(settings.retry_base, 0.5),
+        }
+    )
+    return run(_demo(settings, once=once, show=not as_json))
+
+
+def _usable(port: int) -> int:
+    """The port, or any other if somebody has it."""
+    with socket.socket() as sock:
+        try:
+            sock.bind(("127.0.0.1", port))
+        except OSError:
+            return 0
+    return port
+
+
+async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
+    state = _load(settings)
+    policies = Policies.load([("shipped policies", shipped()), ("demo", POLICY)])
+    shop = Shop()
+    for _ in range(state.crawls):
+        shop.change_prices(CHANGED)
+    server = Server(await open_base(settings, policies))
+    signalled = asyncio.create_task(until_signalled())
+    url = await _open(shop, state)
+    _save(settings, state)
+    await server.start()
+    try:
+        _say(show, f"A shop with {len(shop.items)} products is open at {url}")
+        jobs = await _crawls(server, shop, state, settings, show)
+        if state.crawls < 2:
+            _say(show, "Interrupted: `fyke demo` goes on from here.")
+            return Exit.INTERRUPTED
+        _finish(settings)
+        changes = await _changes(server, jobs[-1])
+        if show:
+            _show(changes, settings, jobs)
+        else:
+            counts = Counter(change.change_type for change in changes)
+            print_json({"crawls": [summary(job) for job in jobs], "changes": counts})
+        if not once:
+            _say(show, f"\nThe API is open: {server.address}/reference. Ctrl-C ends it.")
+            await signalled
+    finally:
+        signalled.cancel()
+        await server.stop()
+        await shop.stop()
+    return Exit.DONE
+
+
+async def _crawls(server: Server, shop: Shop, state: State, settings: Settings, show: bool) -> list[Job]:
+    jobs = []
+    for number in (1, 2):
+        if state.crawls >= number:
+            continue
+        request = request_for(f"{shop.base_url}/", "site", {"max_concurrency": 8}, skip_invalid=False)
+        out = settings.data_dir / "out" / f"crawl-{number}"
+        _say(show, f"\nCrawl {number} of 2")
+        job, files = await crawl_once(server.engine, Crawl(request, out, show=show))
+        jobs.append(job)
+        if job.state not in ENDED:
+            return jobs
+        said = (
+            f"{job.succeeded} pages, {job.failed} failed (the shop has its troubles), {job.skipped} skipped"
+        )
+        _say(show, f"{job.state}: {said}. Exports: {out} ({', '.join(file.name for file in files)})")
+        state.crawls = number
+        _save(settings, state)
+        if number == 1:
+            touched = shop.change_prices(CHANGED)
+            _say(show, f"\nThe shop changes: {_told(touched)}")
+    return jobs
+
+
+def _told(changes: object) -> str:
+    parts = msgspec.to_builtins(changes)
+    return ", ".join(f"{len(found)} {name.replace('_', ' ')}" for name, found in parts.items() if found)
+
+
+async def _open(shop: Shop, state: State) -> str:
+    try:
+        url = await shop.start(state.port)
+    except OSError as error:
+        raise StoreError(f"the shop cannot open at port {state.port}: {error.strerror}") from error
+    state.port = int(url.rsplit(":", 1)[1].rstrip("/"))
+    return url
+
+
+async def _changes(server: Server, job: Job) -> list[Change]:
+    found: list[Change] = []
+    after = -1
+    while True:
+        some = await server.database.read(lambda conn, after=after: read_changes(conn, job.id, after, 1000))  # type: ignore[misc]
+        found += some
+        if len(some) < 1000:
+            return found
+        after = some[-1].seq
+
+
+def _show(changes: list[Change], settings: Settings, jobs: list[Job]) -> None:
+    counts = Counter(change.change_type for change in changes)
+    said = ", ".join(f"{n} {kind.lower()}" for kind, n in sorted(counts.items()))
+    console.print(f"\nWhat the second crawl noticed: {said}\n")
+    table = Table("change", "page", "fields", "price", "availability", box=None, pad_edge=False)
+    moved = [change for change in changes if change.change_type != "UNCHANGED"]
+    for change in moved[:SHOWN]:
+        table.add_row(
+            change.change_type,
+            change.url.split("/", 3)[-1],
+            change.fields_changed,
+            _step(change.price_prev, change.price_curr),
+            _step(change.availability_prev, change.availability_curr),
+        )
+    console.print(table)
+    if len(moved) > SHOWN:
+        console.print(
+            f"and {len(moved) - SHOWN} more in {settings.data_dir / 'out' / 'crawl-2' / 'diff.csv'}"
+        )
+
+
+def _step(before: str | None, now: str | None) -> str:
+    return (now or "") if before == now else f"{before or '–'} → {now or '–'}"
+
+
+def _say(show: bool, text: str) -> None:
+    if show:
+        console.print(text, markup=False)
+
+
+def _file(settings: Settings) -> Path:
+    return settings.data_dir / "demo.json"
+
+
+def _load(settings: Settings) -> State:
+    """Where an interrupted demo was; a new one starts on an empty directory."""
+    try:
+        return msgspec.json.decode(_file(settings).read_bytes(), type=State)
+    except (FileNotFoundError, msgspec.DecodeError):
+        shutil.rmtree(settings.data_dir, ignore_errors=True)
+        return State(0)
+
+
+def _save(settings: Settings, state: State) -> None:
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    part = _file(settings).with_suffix(".part")
+    part.write_bytes(msgspec.json.encode(state))
+    part.replace(_file(settings))
+
+
+def _finish(settings: Settings) -> None:
+    """The next demo is a new one."""
+    _file(settings).unlink(missing_ok=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(demo)

@@ -1,0 +1,31 @@
+"""Running a command's coroutine: the fast loop, the logs, the settings."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
+
+from fyke import logs, settings
+
+try:
+    import uvloop
+except ImportError:  # only where it cannot be built; asyncio's own loop does
+    uvloop = None  # type: ignore[assignment]
+
+__all__ = ["configured", "run"]
+
+T = TypeVar("T")
+
+
+def configured(*, quiet: bool = False, given: Mapping[str, Any] | None = None) -> settings.Settings:
+    """The settings, `given` on top, and logs set up by them; `quiet` commands log only what is wrong
+    unless told otherwise."""
+    found = settings.load(**(given or {}))
+    level = "WARNING" if quiet and "log_level" not in found.model_fields_set else found.log_level
+    logs.configure(level, found.log_format)
+    return found
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    if uvloop is None:
+        return asyncio.run(work)
+    return uvloop.run(work)

@@ -1,0 +1,92 @@
+"""`fyke serve` and `fyke worker`: the long-running processes."""
+
+import asyncio
+import socket
+from typing import Annotated
+
+import structlog
+import typer
+
+from fyke.cli.run import configured, run
+from fyke.cli.server import Server
+from fyke.cli.show import console
+from fyke.core.errors import InvalidSetting
+from fyke.engine.lifecycle import until_signalled
+from fyke.settings import Settings
+from fyke.wiring import Engine, WiredWorker, open_base
+
+__all__ = ["register"]
+
+log = structlog.get_logger("fyke.serve")
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to bind to.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to bind to.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, max=64, help="Worker processes; 1 runs inside the server, 0 is none.")
+    ] = None,
+) -> int:
+    """Run the server: API, workers and upkeep in one."""
+    given = {"host": host, "port": port, "workers": workers}
+    settings = configured(given={name: value for name, value in given.items() if value is not None})
+    return run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> int:
+    server = Server(await open_base(settings))
+    signalled = asyncio.create_task(until_signalled())
+    await server.start()
+    console.print(f"Fyke listens on {server.address}", markup=False)
+    if server.new_key:
+        console.print(f"An admin key was made: {server.key_file}", markup=False)
+    log.info("started", address=server.address, workers=settings.workers)
+    name = await signalled
+    log.info("stopping", signal=name)
+    await server.stop()
+    log.info("stopped")
+    return 0
+
+
+def worker(
+    wire_fd: Annotated[int | None, typer.Option("--wire-fd", hidden=True)] = None,
+) -> int:
+    """Work on the jobs of a shared database (FYKE_DATABASE_URL), until stopped."""
+    settings = configured()
+    if wire_fd is not None:
+        return run(_work_by_wire(settings, wire_fd))
+    if settings.embedded:
+        raise InvalidSetting(
+            "a worker needs a shared database (PostgreSQL or MySQL): SQLite has one process that writes;"
+            " use `fyke serve --workers N`",
+            field="FYKE_DATABASE_URL",
+        )
+    return run(_work(settings))
+
+
+async def _work(settings: Settings) -> int:
+    engine = Engine(await open_base(settings))
+    signalled = asyncio.create_task(until_signalled())
+    await engine.start()
+    log.info("started", worker=engine.worker.options.info.name if engine.worker else "")
+    name = await signalled
+    log.info("stopping", signal=name)
+    await engine.stop()
+    return 0
+
+
+async def _work_by_wire(settings: Settings, descriptor: int) -> int:
+    wired = WiredWorker(settings, socket.socket(fileno=descriptor))
+    signalled = asyncio.create_task(until_signalled())
+    await wired.start()
+    cut = asyncio.create_task(wired.queue.closed.wait())
+    await asyncio.wait([signalled, cut], return_when=asyncio.FIRST_COMPLETED)
+    cut.cancel()
+    signalled.cancel()
+    await wired.stop()
+    return 0
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(serve)
+    app.command()(worker)

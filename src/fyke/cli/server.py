@@ -1,0 +1,179 @@
+"""The server: the API over HTTP, and the engine behind it, in one process."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from prometheus_client import CollectorRegistry
+
+from fyke.api.app import create_app
+from fyke.api.services import EngineHealth
+from fyke.cli.admin_key import ensure_admin_key
+from fyke.core.errors import StoreError
+from fyke.core.outcome import SaveExport
+from fyke.engine.lifecycle import Service, Stack
+from fyke.fleet.processes import WorkerProcesses
+from fyke.jobs.submit import JobRequest, Prepared
+from fyke.objects.protocol import ObjectStore
+from fyke.settings import Settings
+from fyke.store.conn import Database
+from fyke.store.events import Bell
+from fyke.store.queue import SqlQueue
+from fyke.wiring import Base, Engine
+
+__all__ = ["Server"]
+
+
+class Quiet(uvicorn.Server):
+    """Signals are the command's business; and it tells when it has started."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class Http:
+    """uvicorn as a service."""
+
+    def __init__(self, app: Any, settings: Settings) -> None:
+        self.settings = settings
+        self.server = Quiet(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
+            )
+        )
+        self.address = ""
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        family = socket.AF_INET6 if ":" in self.settings.host else socket.AF_INET
+        sock = socket.socket(family)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((self.settings.host, self.settings.port))
+        except OSError as error:
+            sock.close()
+            where = f"{self.settings.host}:{self.settings.port}"
+            raise StoreError(f"cannot listen on {where}: {error.strerror}; set --port") from error
+        self.address = f"http://{self.settings.host}:{sock.getsockname()[1]}"
+        self._task = asyncio.create_task(self.server.serve([sock]), name="http")
+        await self.server.up.wait()
+
+    async def stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            self.server.should_exit = True
+            await asyncio.wait([task])
+
+
+class Ringing:
+    """Work that moves rings the bell that those who follow a job listen to."""
+
+    def __init__(self, queue: SqlQueue, bell: Bell) -> None:
+        self.queue = queue
+        self.bell = bell
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._ring(), name="bell")
+
+    async def stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _ring(self) -> None:
+        news = self.queue.subscribe()
+        while True:
+            await news.wait()
+            news.clear()
+            self.bell.ring()
+
+
+class Server:
+    """See the module. It is also what the API calls: api.services.Services."""
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        settings = base.settings
+        self.engine = Engine(base, own_worker=settings.workers == 1)
+        self.changes = Bell()
+        self.http = Http(create_app(self), settings)
+        services: list[Service] = [self.engine, Ringing(base.queue, self.changes), self.http]
+        self.processes: WorkerProcesses | None = None
+        if settings.workers > 1:
+            self.processes = WorkerProcesses(settings.workers, base.queue, settings.grace_seconds)
+            services.append(self.processes)
+        self.stack = Stack(services)
+        self.key_file: Path = settings.data_dir / "admin.key"
+        self.new_key = False
+
+    async def start(self) -> None:
+        await self.stack.start()
+        self.new_key = await ensure_admin_key(self.base.database, self.key_file)
+
+    async def stop(self) -> None:
+        await self.stack.stop()
+
+    @property
+    def address(self) -> str:
+        return self.http.address
+
+    @property
+    def settings(self) -> Settings:
+        return self.base.settings
+
+    @property
+    def database(self) -> Database:
+        return self.base.database
+
+    @property
+    def objects(self) -> ObjectStore:
+        return self.base.objects
+
+    @property
+    def queue(self) -> SqlQueue:
+        return self.base.queue
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        return self.engine.registry
+
+    async def submit(self, request: JobRequest) -> Prepared:
+        return await self.base.submit(request)
+
+    async def export(self, job: int, type: str, format: str) -> SaveExport:
+        return await self.base.export(job, type, format)
+
+    async def health(self) -> EngineHealth:
+        worker = self.engine.worker
+        parts: dict[str, Any] = {"workers_wanted": self.settings.workers}
+        problems = []
+        if worker is not None:
+            parts["worker"] = {"held": len(worker.held), "running": worker.running}
+            if worker.problem is not None:
+                problems.append(f"results cannot be written: {worker.problem.message}")
+        if self.processes is not None:
+            alive = len(self.processes.pids())
+            parts["worker_processes"] = alive
+            if alive < self.settings.workers:
+                problems.append(f"{alive} of {self.settings.workers} worker processes run")
+        return EngineHealth(parts, tuple(problems), self.engine.metrics.lag_worst)

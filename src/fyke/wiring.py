@@ -1,0 +1,256 @@
+"""The composition root: what a process is made of, for serve, worker, crawl and demo."""
+
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import structlog
+from msgspec import Struct
+from prometheus_client import CollectorRegistry
+
+from fyke.core.errors import StoreError
+from fyke.core.handler import Handler
+from fyke.core.outcome import SaveExport
+from fyke.core.retry import RetryPolicy
+from fyke.core.task import Kind, WorkerInfo
+from fyke.egress.guard import Guard
+from fyke.engine.lifecycle import LagMeter, Service, Stack
+from fyke.engine.lock import DirectoryLock
+from fyke.engine.metrics import EngineMetrics
+from fyke.engine.upkeep import Upkeep, UpkeepOptions
+from fyke.engine.worker import Worker, WorkerOptions
+from fyke.export import write as export
+from fyke.fetch.client import HttpClient
+from fyke.fetch.options import ROBOTS, Limits
+from fyke.fleet.wire import WireQueue
+from fyke.jobs.export import ExportParts, export_job
+from fyke.jobs.finish import FinishHandler
+from fyke.jobs.page import PageHandler, PageParts
+from fyke.jobs.plan import PlanHandler, PlanParts
+from fyke.jobs.submit import JobRequest, Prepared, prepare
+from fyke.objects.local import LocalObjects
+from fyke.objects.protocol import ObjectStore
+from fyke.politeness.policies import Policies
+from fyke.politeness.robots import Robots
+from fyke.settings import Settings
+from fyke.store.conn import Conn, Database
+from fyke.store.migrate import check, migrate
+from fyke.store.open import database_for
+from fyke.store.pages import plan_halted
+from fyke.store.queue import SqlQueue
+from fyke.store.robots import stored_robots
+
+__all__ = ["Base", "Engine", "load_policies", "open_base"]
+
+log = structlog.get_logger("fyke")
+
+Halted = Callable[[int], Awaitable[str | None]]
+
+
+class Base(Struct):
+    """What every command that works on the data needs: nothing in it runs by itself."""
+
+    settings: Settings
+    policies: Policies
+    guard: Guard
+    objects: LocalObjects
+    database: Database
+    queue: SqlQueue
+
+    async def start(self) -> None:
+        await self.database.open()
+
+    async def stop(self) -> None:
+        await self.database.close()
+
+    async def submit(self, request: JobRequest) -> Prepared:
+        return await prepare(request, self.policies, self.guard, self.objects)
+
+    async def export(self, job: int, type: str, format: str) -> SaveExport:
+        return await export_job(self.export_parts(), job, type, format)
+
+    def export_parts(self) -> ExportParts:
+        write = partial(export.write, objects=self.objects)
+        return ExportParts(self.database, self.objects, write, self.settings.data_dir / "tmp")
+
+    async def halted(self, job: int) -> str | None:
+        return await self.database.read(lambda conn: plan_halted(conn, job))
+
+
+def load_policies(settings: Settings) -> Policies:
+    """The shipped policies, with the operator's file on top."""
+    if settings.policies is None:
+        return Policies.with_file()
+    return Policies.with_file(settings.policies.read_text("utf-8"), str(settings.policies))
+
+
+async def open_base(settings: Settings, policies: Policies | None = None) -> Base:
+    """The parts, on a database at this version: an embedded one is brought there, a shared one must be."""
+    if settings.embedded:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        await migrate(settings.store_url)
+    elif not await check(settings.store_url):
+        raise StoreError("the database is not at this version's schema: run `fyke db migrate`")
+    database = database_for(
+        settings.store_url,
+        synchronous=settings.sqlite_synchronous,
+        connections=settings.database_connections,
+    )
+    return Base(
+        settings,
+        policies or load_policies(settings),
+        Guard(settings.egress_allow),
+        LocalObjects(Path(settings.objects_path)),
+        database,
+        SqlQueue(database, settings.lease_seconds),
+    )
+
+
+class Engine:
+    """A process that works on jobs: the base, and what runs on it."""
+
+    def __init__(self, base: Base, *, own_worker: bool = True) -> None:
+        self.base = base
+        self.registry = CollectorRegistry()
+        self.metrics = EngineMetrics(self.registry)
+        settings = base.settings
+        self.fetching = Fetching(settings, base.guard, base.policies)
+        self.worker: Worker | None = None
+        services: list[Service] = [base, self.fetching, LagMeter(self.metrics.observe_lag)]
+        if settings.embedded:
+            services.insert(0, DirectoryLock(settings.data_dir))
+            services.append(Takeover(base.database))
+        services.append(
+            Upkeep(base.database, base.queue, self._forget, upkeep_options(settings), self.metrics)
+        )
+        if own_worker:
+            handlers = self.fetching.handlers(base.objects, base.halted) | own_handlers(base)
+            self.worker = Worker(base.queue, handlers, worker_options(settings), self.metrics)
+            services.append(self.worker)
+        self.stack = Stack(services)
+
+    async def start(self) -> None:
+        await self.stack.start()
+        rows = await self.base.database.read(stored_robots)
+        self.fetching.robots.preload(rows)
+
+    async def stop(self) -> None:
+        await self.stack.stop()
+
+    async def _forget(self, keys: list[str]) -> None:
+        for key in keys:
+            await self.base.objects.delete_prefix(key)
+
+
+class Fetching:
+    """The client, and what robots.txt files say."""
+
+    def __init__(self, settings: Settings, guard: Guard, policies: Policies) -> None:
+        limits = Limits(
+            header_bytes=settings.max_header_bytes,
+            body_bytes=settings.max_body_bytes,
+            inflated_bytes=settings.max_inflated_bytes,
+            redirects=settings.max_redirects,
+            connect=settings.connect_timeout,
+            first_byte=settings.read_timeout,
+            total=settings.total_timeout,
+        )
+        self.guard = guard
+        self.policies = policies
+        self.retry = retry_policy(settings)
+        self.client = HttpClient(guard, limits, settings.user_agent)
+        self.robots = Robots(self._fetch_robots, agent_of(settings.user_agent))
+
+    async def _fetch_robots(self, request: Any) -> Any:
+        return await self.client.fetch(request, ROBOTS)
+
+    async def start(self) -> None:
+        await self.client.start()
+
+    async def stop(self) -> None:
+        await self.robots.stop()
+        await self.client.stop()
+
+    def handlers(self, objects: ObjectStore, halted: Halted) -> dict[str, Handler]:
+        """What any worker can do."""
+        plan = PlanParts(self.client, self.guard, self.robots, self.policies, objects, halted, self.retry)
+        return {
+            Kind.PAGE: PageHandler(PageParts(self.client, self.robots, self.policies, self.retry)),
+            Kind.PLAN: PlanHandler(plan),
+        }
+
+
+def own_handlers(base: Base) -> dict[str, Handler]:
+    """What only a worker that reaches the database can do."""
+    return {Kind.FINISH: FinishHandler(base.export_parts(), retry_policy(base.settings))}
+
+
+class WiredWorker:
+    """A worker process beside a server: everything but the database, which the wire leads to."""
+
+    def __init__(self, settings: Settings, sock: socket.socket) -> None:
+        policies = load_policies(settings)
+        metrics = EngineMetrics(CollectorRegistry())
+        fetching = Fetching(settings, Guard(settings.egress_allow), policies)
+        self.queue = WireQueue(sock, settings.lease_seconds)
+        objects = LocalObjects(Path(settings.objects_path))
+        handlers = fetching.handlers(objects, _never_halted)
+        worker = Worker(self.queue, handlers, worker_options(settings), metrics)
+        self.stack = Stack([self.queue, fetching, worker])
+
+    async def start(self) -> None:
+        await self.stack.start()
+
+    async def stop(self) -> None:
+        await self.stack.stop()
+
+
+async def _never_halted(_job: int) -> str | None:
+    """A worker without the database learns from its lease, not from the job, that it is to stop."""
+    return None
+
+
+class Takeover:
+    """Whoever owns the data directory knows that all others who worked on it are gone: their leases end
+    now instead of in their own time."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    async def start(self) -> None:
+        async def end_all(conn: Conn) -> None:
+            await conn.execute("UPDATE leases SET until = 0")
+
+        await self.database.write(end_all)
+
+    async def stop(self) -> None:
+        """Nothing to do."""
+
+
+def agent_of(user_agent: str) -> str:
+    """The name by which robots.txt files know the crawler: the first product of the user agent."""
+    return user_agent.split("/", 1)[0].split(" ", 1)[0] or "Fyke"
+
+
+def retry_policy(settings: Settings) -> RetryPolicy:
+    return RetryPolicy(
+        settings.retry_attempts, settings.retry_base, settings.retry_factor, settings.retry_cap
+    )
+
+
+def worker_options(settings: Settings) -> WorkerOptions:
+    info = WorkerInfo(f"{socket.gethostname()}-{os.getpid()}", socket.gethostname(), os.getpid())
+    return WorkerOptions(
+        info,
+        concurrency=settings.concurrency,
+        ahead=settings.concurrency,
+        grace=settings.grace_seconds,
+        retry=retry_policy(settings),
+    )
+
+
+def upkeep_options(settings: Settings) -> UpkeepOptions:
+    return UpkeepOptions(keep_results=settings.keep_results_days, keep_failures=settings.keep_failures_days)
