@@ -182,6 +182,9 @@ pages, so that a run lasts 10 to 25 seconds. Fyke runs with its egress guard, ro
 peers run without robots.txt, which is their default. Everybody logs warnings only. Queues get their tasks
 beforehand and are timed working them off.
 
+The peers' settings are the fastest we found for them: uvloop for Scrapy and crawlee-python, no session pool in
+crawlee-python, 10 tasks at a time in Procrastinate, 200 in BullMQ, everything else as it comes.
+
 *Lowest – highest* and *spread* are over the rounds. *Of a core* is the CPU time used by the time taken: well
 below 100 % the client waited, for a server or the disk. *Memory* is the largest resident size of the
 process."""
