@@ -19,6 +19,7 @@ PRODUCTS: Final = frozenset(
 )
 GTINS: Final = ("gtin13", "gtin", "gtin14", "gtin12", "gtin8", "isbn")
 BESIDE: Final = ("name", "mpn", "model", "color", "size", "material")
+MAX_CRUMBS: Final = 50
 MAX_IMAGES: Final = 100
 MAX_VARIANTS: Final = 200
 
@@ -122,7 +123,9 @@ def breadcrumbs(things: Sequence[Thing]) -> tuple[str, ...]:
         crumbs = thing if "breadcrumblist" in types(thing) else thing.get("breadcrumb")
         if not isinstance(crumbs, dict):
             continue
-        items = [item for item in listed(crumbs.get("itemListElement")) if isinstance(item, dict)]
+        items = [
+            item for item in listed(crumbs.get("itemListElement"))[:MAX_CRUMBS] if isinstance(item, dict)
+        ]
         items.sort(key=_position)
         names = [text(item.get("name")) or text(item.get("item"), "name") for item in items]
         if trail := tuple([name for name in names if name]):

@@ -1,10 +1,14 @@
 """What a page tells search engines and link previews."""
 
+from typing import Final
+
 from fyke.core.record import Seo
 from fyke.extract.document import Document
 from fyke.extract.text import fold
 
 __all__ = ["read_seo"]
+
+MOST: Final = 2000  # images, and links in the head, that are looked at
 
 
 def read_seo(document: Document) -> Seo:
@@ -29,7 +33,7 @@ def _read_links(document: Document) -> tuple[str | None, tuple[tuple[str, str], 
     canonical: str | None = None
     hreflang: list[tuple[str, str]] = []
     absolute = document.base.absolute
-    for element in document.by_tag["link"]:
+    for element in document.by_tag["link"][:MOST]:
         rel = (element.attr("rel") or "").lower()
         if "alternate" in rel:
             language = fold(element.attr("hreflang"))
@@ -42,5 +46,5 @@ def _read_links(document: Document) -> tuple[str | None, tuple[tuple[str, str], 
 
 def _read_alts(document: Document) -> tuple[str, ...]:
     """The alternative texts of images, where there are any."""
-    written = [alt for image in document.by_tag["img"] if (alt := image.attr("alt"))]
-    return tuple([alt for text in written if (alt := " ".join(text.split()))])
+    images = document.by_tag["img"][:MOST]
+    return tuple([alt for image in images if (alt := fold(image.attr("alt")))])

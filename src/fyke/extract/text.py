@@ -1,9 +1,13 @@
-"""Text as records hold it: entities resolved, tags gone, white space folded."""
+"""Text as records hold it: entities resolved, tags gone, white space folded, of bounded length."""
 
 import re
 from html import unescape
+from typing import Final
 
-__all__ = ["fold", "plain", "well_formed"]
+__all__ = ["LONGEST", "fold", "plain", "well_formed"]
+
+LONGEST: Final = 5000
+"""Characters that a text of a record has at most: an <h1> left open would otherwise take the page in."""
 
 TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
@@ -12,7 +16,8 @@ def fold(text: str | None) -> str | None:
     """`text` with runs of white space as one space; None when nothing is left."""
     if text is None:
         return None
-    return " ".join(text.split()) or None
+    folded = " ".join(text.split())
+    return (folded if len(folded) <= LONGEST else folded[:LONGEST].rstrip()) or None
 
 
 def plain(value: object) -> str | None:
@@ -24,7 +29,7 @@ def plain(value: object) -> str | None:
             value = TAG.sub(" ", value)
         if "\0" in value:  # no database stores it
             value = value.replace("\0", "")
-        return " ".join(value.split()) or None
+        return fold(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return None

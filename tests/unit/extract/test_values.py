@@ -7,7 +7,7 @@ import pytest
 from fyke.extract.links import Base
 from fyke.extract.money import amount, currency, number
 from fyke.extract.stock import availability
-from fyke.extract.text import fold, plain, well_formed
+from fyke.extract.text import LONGEST, fold, plain, well_formed
 
 
 @pytest.mark.parametrize(
@@ -161,6 +161,7 @@ def test_fold() -> None:
     assert fold(" a\t\n b\xa0c ") == "a b c"
     assert fold("\n") is None
     assert fold(None) is None
+    assert fold("a" * (LONGEST - 1) + "   b") == "a" * (LONGEST - 1)
 
 
 def test_well_formed() -> None:
