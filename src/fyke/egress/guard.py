@@ -170,7 +170,7 @@ def _read_allow_list(
             parsed = can_ada.parse(f"http://{text}/")
         except ValueError:
             parsed = None
-        if parsed is None or "/" in text or parsed.port or parsed.has_credentials() or not text:
+        if parsed is None or parsed.has_credentials() or not text or set(text) & set("/:?#\\"):
             raise InvalidSetting(
                 f"{entry!r} is neither a network such as 10.1.0.0/16, nor an address, nor a host name",
                 field="egress_allow",

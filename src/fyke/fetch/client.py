@@ -164,7 +164,7 @@ class HttpClient:
             problem = await self._pin(admission.href, admission.host, transfer)
             if problem is not None:
                 return problem
-        transfer.begun_at = clock.monotonic()
+        transfer.begun_at = clock.monotonic() if trip.history else trip.begun
         if self._look is None:
             self._look = self._loop.call_later(LOOK_EVERY, self._look_around)
         return None

@@ -1,15 +1,34 @@
 """A response's head: status and headers, read from the lines as they came."""
 
+from functools import lru_cache
+from typing import Final
+
 from msgspec import Struct
 
 __all__ = ["Head", "read_head", "wanted_type"]
 
-EMPTY = (b"\r\n", b"\n")
-CACHED_LINES = 4096
-CACHED_LENGTH = 100
+CACHED_LINES: Final = 4096
+CACHED_LENGTH: Final = 100
+CRLF, LF = b"\r\n", b"\n"
 
-# Most header lines of a site are the same on every page: Server, Content-Type, Connection.
-_lines: dict[bytes, tuple[str, str] | None] = {}
+
+class Lines(dict[bytes, tuple[str, str] | None]):
+    """Header lines and what they say: most lines of a site are the same on every page. None is what is
+    no header: a status line, the empty line."""
+
+    def __missing__(self, line: bytes) -> tuple[str, str] | None:
+        name, colon, value = line.partition(b":")
+        pair = None
+        if colon and not line.startswith(b"HTTP/"):
+            pair = (name.strip().decode("latin-1").lower(), value.strip().decode("latin-1"))
+        if len(line) <= CACHED_LENGTH and (pair is None or pair[0] != "set-cookie"):
+            if len(self) >= CACHED_LINES:
+                self.clear()
+            self[line] = pair
+        return pair
+
+
+_lines: Final = Lines()
 
 
 class Head(Struct, frozen=True, gc=False):
@@ -19,54 +38,33 @@ class Head(Struct, frozen=True, gc=False):
     status: int
     headers: tuple[tuple[str, str], ...]
     size: int
+    fields: dict[str, str]
     whole: bool = True
 
     def get(self, name: str) -> str | None:
-        for key, value in self.headers:
-            if key == name:
-                return value
-        return None
+        """The first header of that name."""
+        return self.fields.get(name)
 
 
 def read_head(lines: list[bytes]) -> Head:
     """The head of the final response among the lines received: interim ones (1xx) come before it,
     trailers after it."""
-    size = 0
-    start = 0
-    for index, line in enumerate(lines):
-        size += len(line)
-        if line.startswith(b"HTTP/"):
-            start = index
-    whole = False
-    headers: list[tuple[str, str]] = []
-    append = headers.append
-    for line in lines[start + 1 :]:
-        try:
-            pair = _lines[line]
-        except KeyError:
-            pair = _read_line(line)
-        if pair is not None:
-            append(pair)
-        elif line in EMPTY:
-            whole = True
-    return Head(_status(lines[start]) if lines else 0, tuple(headers), size, whole)
+    size = sum(map(len, lines))
+    status = _status(lines[0])
+    if 100 <= status < 200:
+        last = max(index for index, line in enumerate(lines) if line.startswith(b"HTTP/"))
+        lines = lines[last:]
+        status = _status(lines[0])
+    headers = tuple(filter(None, map(_lines.__getitem__, lines)))
+    return Head(status, headers, size, dict(headers[::-1]), CRLF in lines or LF in lines)
 
 
 def _status(line: bytes) -> int:
-    code = line[9:12] if line.startswith(b"HTTP/1") else line.split(b" ", 2)[1][:3]
+    code = line[9:12] if line.startswith(b"HTTP/1") else line.partition(b" ")[2][:3]
     return int(code) if code.isdigit() else 0
 
 
-def _read_line(line: bytes) -> tuple[str, str] | None:
-    name, colon, value = line.partition(b":")
-    pair = (name.strip().decode("latin-1").lower(), value.strip().decode("latin-1")) if colon else None
-    if len(line) <= CACHED_LENGTH and line[:10].lower() != b"set-cookie":
-        if len(_lines) >= CACHED_LINES:
-            _lines.clear()
-        _lines[line] = pair
-    return pair
-
-
+@lru_cache(maxsize=1024)
 def wanted_type(content_type: str | None, wanted: tuple[str, ...]) -> bool:
     """Whether a Content-Type is among those wanted. One that is missing or nonsense passes: a browser
     would look at the body."""

@@ -38,7 +38,7 @@ class Stream:
 
     @property
     def head(self) -> Head:
-        return self._transfer.head or Head(0, (), 0)
+        return self._transfer.head or Head(0, (), 0, {})
 
     @property
     def status(self) -> int:

@@ -1,0 +1,167 @@
+"""The guard's judgement of URLs and addresses, as far as no network is needed."""
+
+import pytest
+
+from fyke.core.errors import InvalidSetting
+from fyke.egress.guard import Guard
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f.0.0.1/",
+        "http://0x7f000001/",
+        "http://0177.0.0.01/",
+        "http://①②⑦.⓪.⓪.①/",
+        "http://127.0.0.1./",
+        "http://localhost/",
+        "http://LOCALHOST./",
+        "http://api.localhost/",
+        "http://0/",
+        "http://0.0.0.0:8080/",
+        "http://10.1.2.3/",
+        "http://172.16.0.1/",
+        "http://172.31.255.255/",
+        "http://192.168.0.1/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://100.100.100.200/",
+        "http://192.0.0.170/",
+        "http://192.0.2.1/",
+        "http://192.88.99.1/",
+        "http://198.18.0.1/",
+        "http://203.0.113.9/",
+        "http://224.0.0.251/",
+        "http://255.255.255.255/",
+        "http://[::]/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:a9fe:a9fe]/",
+        "http://[::127.0.0.1]/",
+        "http://[64:ff9b::10.0.0.1]/",
+        "http://[64:ff9b:1::1]/",
+        "http://[2002:7f00:1::]/",
+        "http://[2002:a00:1::1]/",
+        "http://[2001::1]/",
+        "http://[2001:db8::1]/",
+        "http://[3fff::1]/",
+        "http://[fc00::1]/",
+        "http://[fd12:3456::1]/",
+        "http://[fe80::1]/",
+        "http://[fec0::1]/",
+        "http://[ff02::1]/",
+        "http://[4000::1]/",
+        "http://[100::1]/",
+        "http:\\\\127.0.0.1\\path",
+        "http:/\\127.0.0.1",
+        "http://example.com@127.0.0.1/",
+        "http://127.0.0.1#@example.com/",
+        "http://127.0.0.1?@example.com/",
+        "http://\t127.0.0.1/",
+        "http://1\n27.0.0.1/",
+        "http://user@example.com/",
+        "http://user:password@example.com/",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "gopher://example.com/",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "ws://example.com/",
+    ],
+)
+def test_what_is_not_the_public_web_is_refused(url: str) -> None:
+    verdict = Guard().check_url(url)
+    assert not verdict.allowed
+    assert verdict.url == url
+    assert len(verdict.reason) > 5
+
+
+@pytest.mark.parametrize(
+    "url", ["", "x", "http://", "http://[fe80::1%25eth0]/", "http://a b/", "//example.com/"]
+)
+def test_what_is_no_url_is_refused(url: str) -> None:
+    admission = Guard().admit(url)
+    assert admission.refusal
+    assert not admission.readable
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/",
+        "https://example.com:8443/a?b=c#d",
+        "http://8.8.8.8/",
+        "http://172.32.0.1/",
+        "http://11.0.0.1/",
+        "http://[2606:4700:4700::1111]/",
+        "http://[::ffff:8.8.8.8]/",
+        "http://[64:ff9b::8.8.8.8]/",
+        "http://localhost.example.com/",
+        "http://10.example.com/",
+        "HTTP://EXAMPLE.COM",
+    ],
+)
+def test_the_public_web_is_allowed(url: str) -> None:
+    verdict = Guard().check_url(url)
+    assert verdict.allowed, verdict.reason
+
+
+def test_what_is_fetched_is_what_was_judged() -> None:
+    admission = Guard().admit("HTTP:\\\\EXAMPLE.com:80\\a\\..\\b")
+    assert admission.href == "http://example.com/b"
+    assert admission.host == "example.com"
+
+
+@pytest.mark.parametrize(
+    ("allow", "url"),
+    [
+        ("127.0.0.0/8", "http://127.1.2.3/"),
+        ("127.0.0.1", "http://127.0.0.1:9000/"),
+        ("127.0.0.0/8", "http://[::ffff:127.0.0.1]/"),
+        ("10.0.0.0/8", "http://[64:ff9b::10.0.0.1]/"),
+        ("::1", "http://[::1]/"),
+        ("[::1]", "http://[::1]/"),
+        ("fd00::/8", "http://[fd00::5]/"),
+        ("127.0.0.0/8", "http://localhost/"),
+        ("localhost", "http://localhost:3000/"),
+        ("LOCALHOST", "http://localhost/"),
+        ("10.0.0.5/8", "http://10.9.9.9/"),
+    ],
+)
+def test_the_allow_list_lets_through_what_it_names(allow: str, url: str) -> None:
+    assert Guard([allow]).check_url(url).allowed
+    assert not Guard(["192.168.77.0/24"]).check_url(url).allowed
+
+
+def test_an_allowed_host_is_allowed_whatever_its_address() -> None:
+    guard = Guard(["inner.test"])
+    assert guard.refuse_address("10.0.0.1", "inner.test") is None
+    assert guard.refuse_address("10.0.0.1", "other.test") is not None
+    assert guard.refuse_address("10.0.0.1") is not None
+
+
+def test_an_address_is_judged_with_its_zone() -> None:
+    assert not Guard().judge_address("fe80::1%eth0").allowed
+    assert not Guard().judge_address("2606:4700::1%eth0").allowed
+    assert not Guard().judge_address("not an address").allowed
+    verdict = Guard().judge_address("8.8.4.4")
+    assert (verdict.allowed, verdict.addresses) == (True, ("8.8.4.4",))
+
+
+@pytest.mark.parametrize(
+    "entry", ["", "10.0.0.0/33", "http://x/", "a b", "host:80", "user@host", "host/path", "/"]
+)
+def test_an_entry_of_the_allow_list_that_means_nothing_is_refused(entry: str) -> None:
+    with pytest.raises(InvalidSetting, match="is neither a network"):
+        Guard([entry])
+
+
+def test_many_hosts_do_not_fill_the_memory() -> None:
+    guard = Guard()
+    for number in range(25_000):
+        assert guard.admit(f"http://h{number}.test/").refusal is None
+        assert guard.refuse_address(f"8.{number >> 16}.{number >> 8 & 255}.{number & 255}") is None
+    assert len(guard._literals) <= 10_000
+    assert len(guard._addresses) <= 10_000
