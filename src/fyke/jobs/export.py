@@ -2,7 +2,7 @@
 object, which takes the place of the one before."""
 
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -19,9 +19,10 @@ from fyke.store.conn import Conn, Database
 from fyke.store.jobs import get_job
 from fyke.store.pages import read_changes, read_pages, save_export
 
-__all__ = ["ExportParts", "Written", "export_job", "export_prefix", "make_export"]
+__all__ = ["ExportParts", "Written", "export_job", "export_prefix", "exports_of", "make_export"]
 
 ROWS: Final = 1000
+WARC: Final = "warc"  # whole pages: of the full export alone
 
 
 class Written(Protocol):
@@ -39,17 +40,29 @@ Write = Callable[[str, str, AsyncIterator[Sequence[Any]], Path], Awaitable[Writt
 
 class ExportParts(Struct, frozen=True):
     """What exports are made with; `write` is export.write.write. `directory` is where the files are
-    written before they become objects: best on the same file system."""
+    written before they become objects: best on the same file system. `bodies_out` makes the bodies that
+    this process has kept readable for others, before they are needed."""
 
     database: Database
     objects: ObjectStore
     write: Write
     directory: Path | None = None
+    bodies_out: Callable[[], Awaitable[None]] | None = None
 
 
 def export_prefix(job: int) -> str:
     """Where a job's exports lie in the object store."""
     return f"exports/{public(job)}/"
+
+
+def exports_of(formats: Iterable[str]) -> list[tuple[str, str]]:
+    """Type and format of the exports that a job makes of its formats when it ends."""
+    return [
+        (kind, format)
+        for kind in EXPORT_TYPES
+        for format in dict.fromkeys(formats)
+        if format != WARC or kind == "full"
+    ]
 
 
 async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> SaveExport:
@@ -58,11 +71,14 @@ async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> S
         raise UnknownName("export type", kind, EXPORT_TYPES)
     if format not in EXPORT_FORMATS:
         raise UnknownName("export format", format, EXPORT_FORMATS)
-    key = f"{export_prefix(job)}{kind}.{format}"
+    name = f"{kind}.warc.gz" if format == WARC else f"{kind}.{format}"
+    key = f"{export_prefix(job)}{name}"
+    if format == WARC and parts.bodies_out is not None:
+        await parts.bodies_out()
     if parts.directory is not None:
         parts.directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fyke-", dir=parts.directory) as directory:
-        path = Path(directory) / f"{kind}.{format}"
+        path = Path(directory) / name
         written = await parts.write(kind, format, _batches(parts.database, job, kind), path)
         await parts.objects.put_file(key, path)
     return SaveExport(job, new_id(), kind, format, key, written.bytes, written.rows, clock.now())

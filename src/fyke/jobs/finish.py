@@ -16,15 +16,15 @@ from msgspec import Struct
 from fyke.core import clock
 from fyke.core.clock import SECOND
 from fyke.core.diff import removed
-from fyke.core.errors import DiskFull, Invalid, JobNotFound, LeaseLost
+from fyke.core.errors import DiskFull, Invalid, JobNotFound
 from fyke.core.handler import Context
 from fyke.core.ids import public
-from fyke.core.job import EXPORT_TYPES, JobOptions
+from fyke.core.job import JobOptions
 from fyke.core.outcome import Change, Effect, EndJob, Outcome, SaveChanges, SaveExport, Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import JobInfo, Task
-from fyke.jobs.export import ExportParts, make_export
+from fyke.jobs.export import ExportParts, exports_of, make_export
 from fyke.jobs.plan import plan_prefix
 from fyke.store.jobs import Job, get_job
 from fyke.store.pages import SourceState, absent, last_change, listings_before, sources_of
@@ -33,7 +33,7 @@ __all__ = ["REMOVED_FROM", "FinishHandler"]
 
 log = structlog.get_logger("fyke.finish")
 
-REMOVED_FROM: Final = 1 << 62  # places in the diff beyond those of any page
+REMOVED_FROM: Final = 1 << 62  # places in the diff beyond those of all pages, found by links or listed
 CHUNK: Final = 500
 DISK_FULL_WAIT: Final = 30 * SECOND
 DISK_FULL_ATTEMPTS: Final = 20
@@ -103,14 +103,11 @@ class FinishHandler:
         formats = msgspec.json.decode(job.options, type=JobOptions).exports
         exports: list[SaveExport] = []
         problem: Exception | None = None
-        for kind in EXPORT_TYPES:
-            for format in formats:
-                try:
-                    exports.append(await make_export(self._parts, job.id, kind, format))
-                except LeaseLost:
-                    raise
-                except Exception as error:  # one export that cannot be made must not keep the others away
-                    problem = error
+        for kind, format in exports_of(formats):
+            try:
+                exports.append(await make_export(self._parts, job.id, kind, format))
+            except Exception as error:  # one export that cannot be made must not keep the others away
+                problem = error
         return exports, problem
 
     def _again_in(self, task: Task, problem: Exception) -> int | None:

@@ -18,6 +18,7 @@ from fyke.core import clock
 from fyke.core.errors import InvalidUrl
 from fyke.core.handler import Context
 from fyke.core.http import retry_after
+from fyke.core.ids import public
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Compare, Effect, Outcome, PageRow, SlowLane, Verdict
 from fyke.core.page import Blocked, ErrorClass, Failed, Page, Request
@@ -36,7 +37,7 @@ from fyke.politeness.policies import Policies
 from fyke.politeness.policy import Policy
 from fyke.politeness.robots import Robots, RobotsAnswer
 
-__all__ = ["Fetcher", "PageHandler", "PageParts"]
+__all__ = ["Bodies", "Fetcher", "PageHandler", "PageParts"]
 
 LONGEST_TITLE: Final = 4000  # what the store keeps: comparisons are made with that
 MOST_LEARNED: Final = 5  # origins whose robots.txt is fetched on the way of one page's redirects
@@ -50,13 +51,34 @@ class Fetcher(Protocol):
     async def fetch(self, request: Request, options: FetchOptions = ...) -> Page | Failed: ...
 
 
+class Place(Protocol):
+    """Where a body lies; see objects.segments.Place."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def offset(self) -> int: ...
+
+    @property
+    def length(self) -> int: ...
+
+
+class Bodies(Protocol):
+    """What keeps bodies; see objects.segments.SegmentWriter."""
+
+    async def append(self, page: Page) -> Place: ...
+
+
 class PageParts(Struct, frozen=True):
-    """What the handler works with. `chance` gives numbers in [0, 1), for the jitter of retries."""
+    """What the handler works with. `bodies` keeps the pages of jobs that export warc; `chance` gives
+    numbers in [0, 1), for the jitter of retries."""
 
     client: Fetcher
     robots: Robots
     policies: Policies
     retry: RetryPolicy = RetryPolicy()
+    bodies: Bodies | None = None
     chance: Callable[[], float] = random.random
 
 
@@ -219,6 +241,11 @@ class PageHandler:
             proxy_used=page.proxy,
             elapsed_ms=int(page.elapsed * 1000),
         )
+        if "warc" in options.exports and self._parts.bodies is not None:
+            place = await self._parts.bodies.append(page)
+            row = msgspec.structs.replace(
+                row, body_object=place.key, body_offset=place.offset, body_length=place.length
+            )
         seen = Compare(
             task.seq, task.url, site.host, options.target, page.fetched_at, record.text_hash, title, h1, data
         )
@@ -282,8 +309,8 @@ class PageHandler:
         fields = [name for name in FIELDS if getattr(data, name)]
         self._log.info(
             "page_completed",
-            job=task.job,
-            task=task.id,
+            job=public(task.job),
+            task=public(task.id),
             domain=site.host,
             url=task.url,
             duration_ms=int(page.elapsed * 1000),
@@ -295,8 +322,8 @@ class PageHandler:
         tell = self._log.info if stopped.skipped else self._log.error
         tell(
             f"page_{verdict}",
-            job=task.job,
-            task=task.id,
+            job=public(task.job),
+            task=public(task.id),
             domain=site.host,
             url=task.url,
             proxy=row.proxy_used,
