@@ -112,5 +112,5 @@ EXEMPT = {
     "http": {"fyke.api"},
     "shop": {"fyke.cli"},
     "outside": {"fyke.core"},
-    "settings": {"fyke.api", "fyke.cli", "fyke.fleet", "fyke.wiring"},
+    "settings": {"fyke.api", "fyke.cli", "fyke.fleet", "fyke.measure", "fyke.wiring"},
 }
