@@ -1,0 +1,1 @@
+"""The HTTP face: thin routers that validate, call, and put the answer in its envelope."""

@@ -56,23 +56,10 @@ async def register_export(conn: Conn, made: SaveExport) -> Export:
     await conn.execute(
         "DELETE FROM exports WHERE job = $1 AND type = $2 AND format = $3", made.job, made.type, made.format
     )
-    export = Export(
-        made.id, made.job, made.type, made.format, made.object, made.size, made.rows, made.created_at
-    )
+    row = (made.id, made.job, made.type, made.format, made.object, made.size, made.rows, made.created_at)
     await conn.insert(
         "exports",
         ("id", "job", "type", "format", "object", "size_bytes", "row_count", "created_at"),
-        [
-            (
-                export.id,
-                export.job,
-                export.type,
-                export.format,
-                export.object,
-                export.size_bytes,
-                export.row_count,
-                export.created_at,
-            )
-        ],
+        [row],
     )
-    return export
+    return Export(*row)

@@ -11,7 +11,7 @@ from fyke.store.conn import Conn, Row
 
 __all__ = ["SCOPES", "Key", "create_key", "find_key", "list_keys", "revoke_key", "touch_key"]
 
-SCOPES: Final = ("admin", "submit", "read", "worker")
+SCOPES: Final[tuple[str, ...]] = ("admin", "submit", "read", "worker")
 COLUMNS: Final = "id, name, hash, scopes, created_at, last_used_at"
 TOUCHED: Final = 60 * SECOND  # `last_used_at` is not written more often
 

@@ -1,0 +1,58 @@
+"""The application: layers outside, routers inside."""
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from fyke import __version__
+from fyke.api import exports, health, jobs, keys, metrics, openapi, problems, reference, results, stream
+from fyke.api.auth import Keys
+from fyke.api.boundary import Boundary, Limits, RequestMeter
+from fyke.api.metrics import FleetReader
+from fyke.api.services import Services
+
+__all__ = ["create_app"]
+
+
+def create_app(services: Services) -> FastAPI:
+    """The API over parts that are started and stopped by whoever made them."""
+    app = FastAPI(
+        title="Fyke",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        redirect_slashes=False,
+        middleware=[
+            Middleware(Boundary, meter=RequestMeter(services.registry)),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=services.settings.cors_origins,
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["*"],
+                expose_headers=["X-Request-ID", "Idempotency-Replayed", "Location", "Content-Disposition"],
+                max_age=3600,
+            ),
+            Middleware(Limits),
+        ],
+    )
+    app.state.services = services
+    app.state.keys = Keys(services.database)
+    app.state.fleet = FleetReader(services.database)
+    v1 = APIRouter(prefix="/api/v1")
+    for router in (
+        jobs.reading,
+        jobs.submitting,
+        results.router,
+        stream.router,
+        exports.reading,
+        exports.submitting,
+        keys.router,
+    ):
+        v1.include_router(router)
+    app.include_router(v1)
+    for router in (health.router, metrics.router, reference.router):
+        app.include_router(router)
+    problems.install(app)
+    openapi.install(app)
+    return app

@@ -1,0 +1,152 @@
+"""/health, /readiness: open to all, and telling nothing that is not for all."""
+
+import asyncio
+from typing import Any, Final
+
+from fastapi import APIRouter, Response
+from msgspec import Struct, json
+
+from fyke import __version__
+from fyke.api.inputs import Parts
+from fyke.api.openapi import gives
+from fyke.api.services import EngineHealth, Services
+from fyke.core.clock import monotonic
+from fyke.core.errors import StoreError
+from fyke.store.health import Lease, Load, read_load
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["operation"])
+
+PATIENCE: Final = 5.0  # seconds for the database to answer
+LAGGING: Final = 1.0  # seconds of the event loop
+OVERDUE: Final = 10.0  # seconds that a lease may have run out before somebody should have noticed
+
+
+class Component(Struct, frozen=True):
+    """The database."""
+
+    ok: bool
+    seconds: float
+
+
+class Workers(Struct, frozen=True):
+    """Who works: how many leases hold, how long each has been held, and how long each holds still."""
+
+    count: int
+    ages: list[float]
+    left: list[float]
+
+
+class Waiting(Struct, frozen=True):
+    """Tasks of a kind, and the age of the oldest in seconds."""
+
+    kind: str
+    depth: int
+    age: float
+
+
+class Health(Struct, frozen=True):
+    """How Fyke is: `ok`, `degraded` with the reasons, or `down`."""
+
+    status: str
+    reasons: list[str]
+    version: str
+    database: Component
+    workers: Workers
+    queues: list[Waiting]
+    running: int
+    jobs: dict[str, int]
+    exports: int
+    event_loop_lag: float
+    parts: dict[str, Any]
+
+
+class Readiness(Struct, frozen=True):
+    """Whether work can be taken and done."""
+
+    ready: bool
+    reasons: list[str]
+
+
+@router.get("/health", **gives(Health, 200, "It works, at least in part.", enveloped=False, also=503))
+async def health(services: Parts) -> Response:
+    """How the whole is, looked at closely."""
+    return answer(await examine(services))
+
+
+@router.get("/readiness", **gives(Readiness, 200, "Work can be taken.", enveloped=False, also=503))
+async def readiness(services: Parts) -> Response:
+    """Whether work can be taken and done now."""
+    found = await examine(services)
+    reasons = list(found.reasons) if found.status == "down" else []
+    if found.status != "down" and not found.workers.count:
+        reasons.append("no worker holds a lease")
+    return answer(Readiness(not reasons, reasons))
+
+
+def answer(found: Health | Readiness) -> Response:
+    well = found.ready if isinstance(found, Readiness) else found.status != "down"
+    return Response(json.encode(found), 200 if well else 503, media_type="application/json")
+
+
+async def examine(services: Services) -> Health:
+    started = monotonic()
+    load, problem = await _ask(services)
+    seconds = monotonic() - started
+    engine = await services.health()
+    lag = engine.lag if engine.lag is not None else await _lag()
+    if load is None:
+        return _health("down", [problem], Component(False, seconds), Load((), (), 0, {}, 0), lag, engine)
+    reasons = [*engine.problems, *_reasons(load, lag)]
+    status = "degraded" if reasons else "ok"
+    return _health(status, reasons, Component(True, seconds), load, lag, engine)
+
+
+async def _ask(services: Services) -> tuple[Load | None, str]:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await services.database.read(read_load), ""
+    except TimeoutError:
+        return None, f"database: no answer within {PATIENCE:.0f} s"
+    except StoreError as error:
+        return None, f"database: {error.code}"  # its text may hold an address
+
+
+async def _lag() -> float:
+    """How late the event loop is just now."""
+    due = monotonic() + 0.01
+    await asyncio.sleep(0.01)
+    return max(0.0, monotonic() - due)
+
+
+def _reasons(load: Load, lag: float) -> list[str]:
+    reasons = []
+    waiting = sum(queue.depth for queue in load.queues)
+    if waiting and not any(lease.left > 0 for lease in load.leases):
+        reasons.append(f"workers: none, and {waiting} tasks wait")
+    overdue = sum(lease.left < -OVERDUE for lease in load.leases)
+    if overdue:
+        reasons.append(f"workers: {overdue} leases have run out and nobody has taken over")
+    if lag > LAGGING:
+        reasons.append(f"event loop: {lag:.1f} s late")
+    return reasons
+
+
+def _health(
+    status: str, reasons: list[str], database: Component, load: Load, lag: float, engine: EngineHealth
+) -> Health:
+    held: list[Lease] = [lease for lease in load.leases if lease.left > 0]
+    return Health(
+        status,
+        reasons,
+        __version__,
+        Component(database.ok, round(database.seconds, 4)),
+        Workers(len(held), [round(lease.age, 1) for lease in held], [round(lease.left, 1) for lease in held]),
+        [Waiting(queue.kind, queue.depth, round(queue.age, 1)) for queue in load.queues],
+        load.running,
+        load.jobs,
+        load.exports,
+        round(lag, 4),
+        dict(engine.parts),
+    )

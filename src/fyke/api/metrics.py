@@ -1,0 +1,107 @@
+"""/metrics, for Prometheus: what this process counts, and what the database knows of the whole fleet.
+
+Domains are bounded: the busiest have a label of their own, the others share one.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+
+from fyke.api.inputs import Parts
+from fyke.api.openapi import gives_file
+from fyke.core.clock import monotonic
+from fyke.core.errors import StoreError
+from fyke.core.job import STATES
+from fyke.store.conn import Conn, Database
+from fyke.store.health import DomainLoad, Load, load_of, read_load
+
+__all__ = ["FleetReader", "router"]
+
+router = APIRouter(tags=["operation"])
+
+DOMAINS: Final = 50
+KEPT: Final = 5.0  # seconds that a reading is good for
+
+
+class FleetReader:
+    """Reads the fleet's state, at most every few seconds however many ask."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._read_at = -KEPT
+        self._found: tuple[Load, list[DomainLoad]] | None = None
+
+    async def read(self) -> tuple[Load, list[DomainLoad]] | None:
+        """None when the database cannot be asked: what this process counts is worth showing all the
+        same."""
+        if monotonic() - self._read_at >= KEPT:
+            self._read_at = monotonic()
+            try:
+                self._found = await self.database.read(_read)
+            except StoreError:
+                self._found = None
+        return self._found
+
+
+async def _read(conn: Conn) -> tuple[Load, list[DomainLoad]]:
+    return await read_load(conn), await load_of(conn, DOMAINS)
+
+
+class Fleet(Collector):
+    """One reading as metrics."""
+
+    def __init__(self, found: tuple[Load, list[DomainLoad]] | None) -> None:
+        self.found = found
+
+    def collect(self) -> Iterable[Metric]:
+        yield GaugeMetricFamily(
+            "fyke_database_up", "Whether the database answers.", value=float(self.found is not None)
+        )
+        if self.found is not None:
+            load, domains = self.found
+            yield from _of_load(load)
+            yield from _of_domains(domains)
+
+
+def _of_load(load: Load) -> Iterator[Metric]:
+    held = sum(lease.left > 0 for lease in load.leases)
+    yield GaugeMetricFamily("fyke_workers", "Workers that hold a lease.", value=held)
+    yield GaugeMetricFamily("fyke_tasks_leased", "Tasks that run, in the whole fleet.", value=load.running)
+    yield GaugeMetricFamily("fyke_exports", "Exports that can be downloaded.", value=load.exports)
+    depth = GaugeMetricFamily("fyke_queue_depth", "Tasks that wait or run, by kind.", labels=["kind"])
+    age = GaugeMetricFamily("fyke_queue_age_seconds", "The age of the oldest task.", labels=["kind"])
+    for queue in load.queues:
+        depth.add_metric([queue.kind], queue.depth)
+        age.add_metric([queue.kind], queue.age)
+    jobs = GaugeMetricFamily("fyke_jobs", "Jobs by state.", labels=["state"])
+    for state in STATES:
+        jobs.add_metric([state], load.jobs.get(state, 0))
+    yield from (depth, age, jobs)
+
+
+def _of_domains(domains: Iterable[DomainLoad]) -> Iterator[Metric]:
+    pages = GaugeMetricFamily(
+        "fyke_domain_pages", "Pages of the jobs that are kept, by domain.", labels=["domain", "outcome"]
+    )
+    size = GaugeMetricFamily("fyke_domain_bytes", "Bytes of the jobs that are kept.", labels=["domain"])
+    for load in domains:
+        for outcome in ("succeeded", "failed", "skipped"):
+            pages.add_metric([load.domain, outcome], getattr(load, outcome))
+        size.add_metric([load.domain], load.bytes)
+    yield from (pages, size)
+
+
+@router.get("/metrics", **gives_file("Metrics in Prometheus' text format.", CONTENT_TYPE_LATEST))
+async def metrics(request: Request, services: Parts) -> Response:
+    """What there is to be counted."""
+    reader: FleetReader = request.app.state.fleet
+    fleet = CollectorRegistry()
+    fleet.register(Fleet(await reader.read()))
+    return Response(
+        generate_latest(services.registry) + generate_latest(fleet), media_type=CONTENT_TYPE_LATEST
+    )

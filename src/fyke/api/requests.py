@@ -1,0 +1,212 @@
+"""What the API takes: validated strictly, with nothing unknown let through."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+
+from fyke.api.cursor import CURSOR
+from fyke.api.urls import MAX_URL, URL
+from fyke.core.clock import from_iso
+from fyke.core.job import JobOptions
+
+__all__ = [
+    "Budgets",
+    "ChangesQuery",
+    "ExportBody",
+    "JobBody",
+    "JobsQuery",
+    "KeyBody",
+    "ListQuery",
+    "OptionsBody",
+    "PagesQuery",
+    "ResumeBody",
+    "RetryBody",
+]
+
+LARGEST: Final = 1_000_000_000
+TIME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def _moment(text: str) -> str:
+    if not TIME.fullmatch(text):
+        raise ValueError("a time such as 2026-03-01T09:30:00Z is expected, with its zone")
+    try:
+        from_iso(text.upper())
+    except ValueError:
+        raise ValueError(f"there is no such time as {text}") from None
+    return text
+
+
+Cursor = Annotated[
+    str,
+    Field(description="Where to go on: `meta.paging.next` of the page before.", pattern=CURSOR),
+]
+Limit = Annotated[int, Field(ge=1, le=500, description="How many to give at most.")]
+Moment = Annotated[
+    str,
+    AfterValidator(_moment),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+Word = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Url = Annotated[
+    str,
+    Field(pattern=URL, max_length=MAX_URL, json_schema_extra={"examples": ["https://shop.example/1"]}),
+]
+Large = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
+
+State = Literal["queued", "running", "cancelling", "succeeded", "partial", "failed", "stopped", "cancelled"]
+PageState = Literal["queued", "succeeded", "failed", "skipped", "quarantined"]
+ChangeType = Literal["ADDED", "REMOVED", "MODIFIED", "UNCHANGED"]
+ExportType = Literal["full", "seo", "diff"]
+ExportFormat = Literal["csv", "xlsx", "json", "jsonl", "parquet", "warc"]
+Scope = Literal["admin", "submit", "read", "worker"]
+
+
+class Strict(BaseModel):
+    """Nothing is guessed: a number is not a text, and an unknown name is an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Query(BaseModel):
+    """Parameters come as text, so they are read as what they are meant to be."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OptionsBody(Strict):
+    """How a job is to be done. A budget of 0 is no limit."""
+
+    target: Literal["product"] = Field(default="product", description="What is read from a page.")
+    strategies: list[Literal["http"]] = Field(default=["http"], min_length=1, max_length=1)
+    max_urls: int = Field(default=10_000, ge=0, le=LARGEST)
+    max_concurrency: int = Field(
+        default=2, ge=0, le=LARGEST, description="Tasks that run at once; 0: no limit."
+    )
+    allow_residential: bool = False
+    traffic_budget_mb: Large = 100
+    residential_limit_mb: Large = 50
+    enable_firecrawl: bool = False
+    time_limit_s: Large = 0
+    priority: int = Field(default=0, ge=-10, le=10, description="10 goes first.")
+    schedule: None = Field(default=None, description="There are no schedules yet.")
+    callback_url: Url | None = None
+    exports: list[ExportFormat] = Field(
+        default=["csv", "xlsx", "json"], max_length=6, description="Formats written when the job ends."
+    )
+
+    def options(self) -> JobOptions:
+        values = self.model_dump()
+        return JobOptions(
+            **values | {"strategies": tuple(self.strategies), "exports": tuple(dict.fromkeys(self.exports))}
+        )
+
+
+SOURCES: Final = ("urls", "sitemap_url", "site_url")
+
+
+def _one_source(schema: dict[str, Any]) -> None:
+    schema["oneOf"] = [
+        {"required": [name], "properties": {other: {"type": "null"} for other in SOURCES if other != name}}
+        for name in SOURCES
+    ]
+
+
+class JobBody(Strict):
+    """What a job is made of: exactly one of a list of URLs, a sitemap, or a site."""
+
+    model_config = ConfigDict(json_schema_extra=_one_source)
+
+    urls: list[Url] | None = Field(
+        default=None, min_length=1, description="The URLs, in the order of the exports."
+    )
+    sitemap_url: Url | None = Field(default=None, description="A sitemap or an index of them, gzip'd or not.")
+    site_url: Url | None = Field(
+        default=None, description="A site whose sitemaps are found through robots.txt."
+    )
+    name: Word | None = Field(default=None, description="Lists of one name are crawls of the same thing.")
+    domain: Word | None = Field(default=None, description="What the job is filed under; the host by default.")
+    skip_invalid: bool = Field(
+        default=False, description="Leave out lines that are no URL instead of refusing all."
+    )
+    options: OptionsBody = OptionsBody()
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = [name for name in SOURCES if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"exactly one of {', '.join(SOURCES)} is expected, not {len(given)}")
+        return self
+
+
+class Budgets(Strict):
+    """New limits for a job that goes on; what is left out stays as it was."""
+
+    max_urls: int | None = Field(default=None, ge=0, le=LARGEST)
+    max_concurrency: int | None = Field(default=None, ge=0, le=LARGEST)
+    traffic_budget_mb: Large | None = None
+    residential_limit_mb: Large | None = None
+    time_limit_s: Large | None = None
+
+    def given(self) -> Mapping[str, Any]:
+        return self.model_dump(exclude_none=True)
+
+
+class ResumeBody(Strict):
+    """How to go on."""
+
+    options: Budgets = Budgets()
+
+
+class RetryBody(Strict):
+    """Which failures to run again; all, when nothing is said."""
+
+    error_class: Word | None = None
+    host: Word | None = None
+
+
+class ExportBody(Strict):
+    """Which export to make."""
+
+    type: ExportType
+    format: ExportFormat
+
+
+class KeyBody(Strict):
+    """A key to be made."""
+
+    name: Word = Field(description="What people call it.", max_length=200)
+    scopes: list[Scope] = Field(default=["submit", "read"], min_length=1, max_length=4)
+
+
+class ListQuery(Query):
+    """Any list."""
+
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+class JobsQuery(ListQuery):
+    """Which jobs to list."""
+
+    domain: Word | None = None
+    state: State | None = None
+    created_from: Moment | None = Field(default=None, description="Made at this time or later.")
+    created_to: Moment | None = Field(default=None, description="Made before this time.")
+
+
+class PagesQuery(ListQuery):
+    """Which pages to list."""
+
+    state: PageState | None = None
+    error_class: Word | None = None
+
+
+class ChangesQuery(ListQuery):
+    """Which changes to list."""
+
+    change_type: ChangeType | None = None

@@ -1,0 +1,126 @@
+"""What a job found: pages, failures, changes, time series."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import msgspec
+from fastapi import APIRouter, Query, Response
+
+from fyke.api.auth import guarded
+from fyke.api.cursor import paging, place_of
+from fyke.api.envelope import reply
+from fyke.api.inputs import JobId, Parts
+from fyke.api.openapi import gives
+from fyke.api.requests import ChangesQuery, ListQuery, PagesQuery
+from fyke.api.services import Services
+from fyke.api.views import (
+    ChangeShown,
+    ErrorGroup,
+    ErrorSample,
+    MetricPoint,
+    PageShown,
+    change_shown,
+    page_shown,
+)
+from fyke.core.clock import iso
+from fyke.core.errors import InvalidUrl
+from fyke.core.outcome import Change
+from fyke.core.urls import host_of
+from fyke.store.conn import Conn
+from fyke.store.jobs import Job, get_job
+from fyke.store.metrics import NAMES, Sample, list_samples
+from fyke.store.results import Failure, PageFilter, PageView, list_changes, list_failures, list_pages
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/jobs/{job_id}", tags=["results"], route_class=guarded("read"))
+
+SAMPLES: Final = 5  # pages shown of each group of failures
+READ: Final = 1000  # failures read at once
+
+
+@router.get("/pages", **gives(list[PageShown], 200, "Pages in the order of the job's plan."))
+async def pages(services: Parts, job: JobId, query: Annotated[PagesQuery, Query()]) -> Response:
+    """What came of each URL, failures included."""
+    wanted = PageFilter(query.state, query.error_class, place_of(query.cursor), query.limit + 1)
+
+    async def read(conn: Conn) -> Sequence[PageView]:
+        await get_job(conn, job)
+        return await list_pages(conn, job, wanted)
+
+    found = await services.database.read(read)
+    shown, where = paging(found, [page.seq for page in found], query.limit)
+    return reply([page_shown(page) for page in shown], paging=where)
+
+
+@router.get("/errors", **gives(list[ErrorGroup], 200, "The most frequent failures first."))
+async def errors(services: Parts, job: JobId) -> Response:
+    """Failures by class and host, with how many there are and some of them."""
+    await services.database.read(lambda conn: get_job(conn, job))
+    groups: dict[tuple[str, str], tuple[int, list[ErrorSample]]] = {}
+    after: int | None = None
+    while True:
+        found = await _some_failures(services, job, after)
+        for failure in found:
+            _count(groups, failure)
+        if len(found) < READ:
+            break
+        after = found[-1].seq
+    ordered = sorted(groups.items(), key=lambda item: (-item[1][0], item[0]))
+    return reply([ErrorGroup(*key, count, samples) for key, (count, samples) in ordered])
+
+
+async def _some_failures(services: Services, job: int, after: int | None) -> list[Failure]:
+    return await services.database.read(lambda conn: list_failures(conn, job, after, READ))
+
+
+def _count(groups: dict[tuple[str, str], tuple[int, list[ErrorSample]]], failure: Failure) -> None:
+    try:
+        host = host_of(failure.url)
+    except InvalidUrl:
+        host = ""
+    count, samples = groups.setdefault((failure.error_class, host), (0, []))
+    if count < SAMPLES:
+        samples.append(ErrorSample(failure.url, failure.http_status, failure.error_message))
+    groups[failure.error_class, host] = count + 1, samples
+
+
+@router.get("/diff", **gives(list[ChangeShown], 200, "Changes in the order of the job's plan."))
+async def diff(services: Parts, job: JobId, query: Annotated[ChangesQuery, Query()]) -> Response:
+    """What is new, gone, changed or as before, compared with the crawl before."""
+
+    async def read(conn: Conn) -> Sequence[Change]:
+        await get_job(conn, job)
+        return await list_changes(conn, job, query.change_type, place_of(query.cursor), query.limit + 1)
+
+    found = await services.database.read(read)
+    shown, where = paging(found, [change.seq for change in found], query.limit)
+    return reply([change_shown(change) for change in shown], paging=where)
+
+
+@router.get("/metrics", **gives(list[MetricPoint], 200, "Values in the order of their times."))
+async def metrics(services: Parts, job: JobId, query: Annotated[ListQuery, Query()]) -> Response:
+    """A job's counters over time. `limit` counts moments; the last is the state of now, or of the end."""
+
+    async def read(conn: Conn) -> tuple[Job, int, list[Sample]]:
+        found = await get_job(conn, job)
+        after = place_of(query.cursor)
+        samples = await list_samples(conn, job, -1 if after is None else after, query.limit + 1)
+        return found, await conn.now(), samples
+
+    found, now, samples = await services.database.read(read)
+    moments = sorted({sample.at for sample in samples})
+    shown, where = paging(moments, moments, query.limit)
+    points = [_point(sample) for sample in samples if sample.at in set(shown)]
+    if where.next is None and found.started_at is not None:
+        points += _last(found, now)
+    return reply(points, paging=where)
+
+
+def _point(sample: Sample) -> MetricPoint:
+    return MetricPoint(iso(sample.at), sample.name, sample.value, msgspec.json.decode(sample.labels))
+
+
+def _last(job: Job, now: int) -> list[MetricPoint]:
+    at, labels = iso(job.finished_at or now), {"domain": job.domain, "target": job.target}
+    return [MetricPoint(at, name, float(getattr(job, name)), labels) for name in sorted(NAMES)]

@@ -1,0 +1,76 @@
+"""What the API calls. Whoever starts a server hands these over, started, and stops them afterwards."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from msgspec import Struct
+from prometheus_client import CollectorRegistry
+
+from fyke.core.outcome import SaveExport
+from fyke.jobs.submit import JobRequest, Prepared
+from fyke.objects.protocol import ObjectStore
+from fyke.politeness.policies import Policies
+from fyke.settings import Settings
+from fyke.store.conn import Database
+
+__all__ = ["EngineHealth", "Services", "Waiting", "Waking"]
+
+
+class Waking(Protocol):
+    """Can be told that there is new work: see store.queue.SqlQueue."""
+
+    def wake(self) -> None: ...
+
+
+class Waiting(Protocol):
+    """Can be waited on for something to have changed: see store.events.Bell."""
+
+    async def wait(self, timeout: float) -> None: ...
+
+
+class EngineHealth(Struct, frozen=True):
+    """What the parts beside the database say of themselves. `parts` is shown as it stands; `problems`
+    are the reasons why they do not work as they should."""
+
+    parts: Mapping[str, Any] = {}
+    problems: tuple[str, ...] = ()
+    lag: float | None = None  # of the event loop, in seconds
+
+
+class Services(Protocol):
+    """See the module."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def database(self) -> Database: ...
+
+    @property
+    def objects(self) -> ObjectStore: ...
+
+    @property
+    def policies(self) -> Policies: ...
+
+    @property
+    def queue(self) -> Waking: ...
+
+    @property
+    def changes(self) -> Waiting:
+        """Wakes those who follow a job's events."""
+        ...
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """Where this process counts what it does."""
+        ...
+
+    async def submit(self, request: JobRequest) -> Prepared:
+        """Check what is asked for, and make a job of it; nothing is in the database yet."""
+        ...
+
+    async def write_export(self, job: int, type: str, format: str) -> SaveExport:
+        """Write an export of what the job has so far; the row that registers it is for the caller."""
+        ...
+
+    async def health(self) -> EngineHealth: ...

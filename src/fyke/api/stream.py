@@ -1,0 +1,170 @@
+"""Live events of a job, as server-sent events.
+
+A job's events are rows, one for each settled batch. A row becomes several events: its pages, its log
+lines, the state if that changed, and the progress. The id of an event is the row's number and the
+event's place in it, so who comes back with the last id goes on exactly there.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Header, Response
+from fastapi.responses import StreamingResponse
+from msgspec import Struct
+
+from fyke.api.auth import guarded
+from fyke.api.inputs import JobId, Parts
+from fyke.api.openapi import gives_file
+from fyke.api.services import Services
+from fyke.core.clock import iso, monotonic
+from fyke.core.errors import Invalid, JobNotFound
+from fyke.core.ids import public
+from fyke.core.job import ENDED
+from fyke.store.conn import Conn
+from fyke.store.events import Event, PageSeen, pages_seen, read_events
+from fyke.store.jobs import Job, get_job
+
+__all__ = ["follow", "router"]
+
+router = APIRouter(prefix="/jobs/{job_id}", tags=["results"], route_class=guarded("read"))
+
+ID: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,9})")
+ROWS: Final = 50  # events read at once
+LEAST_WAIT: Final = 0.05
+MOST_WAIT: Final = 1.0
+HEARTBEAT: Final = 15.0
+
+_encode = msgspec.json.encode
+
+
+class Place(Struct, frozen=True):
+    """After which event to go on: the number of its row, and its place in it."""
+
+    number: int = 0
+    index: int = 0
+
+
+class Seen(Struct, frozen=True):
+    """One look at a job: events after a place, the pages they speak of, and the job as it is now."""
+
+    job: Job | None
+    events: list[Event]
+    pages: dict[int, PageSeen]
+
+
+@router.get(
+    "/stream",
+    **gives_file("Events: progress, page, state, log, and complete at the end.", "text/event-stream"),
+)
+async def stream(
+    services: Parts,
+    job: JobId,
+    last: Annotated[
+        str | None,
+        Header(alias="Last-Event-ID", description="The id of the last event received.", max_length=40),
+    ] = None,
+) -> Response:
+    """Follow a job: everything that is kept of it, then what happens, until it ends."""
+    place = _place(last)
+    await services.database.read(lambda conn: get_job(conn, job))
+    return StreamingResponse(
+        follow(services, job, place),
+        headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+        media_type="text/event-stream",
+    )
+
+
+def _place(last: str | None) -> Place:
+    if not last:
+        return Place()
+    match = ID.fullmatch(last)
+    if match is None:
+        raise Invalid("this is not the id of an event", field="Last-Event-ID")
+    return Place(int(match[1]), int(match[2]))
+
+
+async def follow(services: Services, job: int, place: Place) -> AsyncIterator[bytes]:
+    """The job's events after `place`, as text, until the job has ended and all is said."""
+    wait, spoken, said = LEAST_WAIT, monotonic(), ""
+    yield b"retry: 1000\n\n"
+    while True:
+        seen = await services.database.read(lambda conn, place=place: _look(conn, job, place))  # type: ignore[misc]  # bound default
+        for event in seen.events:
+            for text in _texts(event, seen.pages, place):
+                yield text
+            place, said = Place(event.number + 1), event.state or said
+        if seen.events:
+            wait, spoken = LEAST_WAIT, monotonic()
+        if len(seen.events) == ROWS:
+            continue
+        if seen.job is not None and seen.job.state != said:  # claims move a job on without an event
+            said = seen.job.state
+            yield _text("state", None, {"state": said, "close_reason": seen.job.close_reason})
+        if seen.job is None or (seen.job.state in ENDED and seen.job.event_number < place.number):
+            yield _complete(job, seen.job, place)
+            return
+        if monotonic() - spoken >= HEARTBEAT:
+            spoken = monotonic()
+            yield b": still here\n\n"
+        await services.changes.wait(wait)
+        wait = min(MOST_WAIT, wait * 1.5)
+
+
+async def _look(conn: Conn, job: int, place: Place) -> Seen:
+    try:
+        found = await get_job(conn, job)
+    except JobNotFound:  # deleted while it was followed
+        return Seen(None, [], {})
+    events = await read_events(conn, job, place.number - 1, ROWS)
+    return Seen(found, events, await pages_seen(conn, job, [seq for e in events for seq in e.pages]))
+
+
+def _texts(event: Event, pages: dict[int, PageSeen], place: Place) -> Iterator[bytes]:
+    """What a row says, without what was said before `place`."""
+    said = place.index if event.number == place.number else 0
+    for index, (kind, data) in enumerate(_parts(event, pages), 1):
+        if index > said and data is not None:
+            yield _text(kind, f"{event.number}-{index}", data)
+
+
+def _parts(event: Event, pages: dict[int, PageSeen]) -> Iterator[tuple[str, Any]]:
+    for seq in event.pages:  # a page that is gone keeps its place: ids stay what they were
+        page = pages.get(seq)
+        yield "page", None if page is None else _page(page)
+    for line in event.log:
+        yield "log", {"at": iso(event.at), "message": line}
+    if event.state is not None:
+        yield "state", {"state": event.state, "close_reason": event.close_reason}
+    yield (
+        "progress",
+        {
+            "at": iso(event.at),
+            "total": event.total,
+            "succeeded": event.succeeded,
+            "failed": event.failed,
+            "skipped": event.skipped,
+            "bytes": event.bytes,
+            "planned": event.planned,
+        },
+    )
+
+
+def _page(page: PageSeen) -> dict[str, Any]:
+    shown = msgspec.structs.asdict(page)
+    del shown["seq"]
+    return shown
+
+
+def _complete(job: int, found: Job | None, place: Place) -> bytes:
+    data: dict[str, Any] = {"id": public(job), "state": "deleted", "close_reason": None}
+    if found is not None:
+        data |= {"state": found.state, "close_reason": found.close_reason}
+    return _text("complete", f"{place.number}-0", data)
+
+
+def _text(kind: str, identity: str | None, data: Any) -> bytes:
+    """An event; one without an id leaves the reader's place as it was."""
+    name = f"id: {identity}\n" if identity else ""
+    return f"event: {kind}\n{name}data: ".encode() + _encode(data) + b"\n\n"
