@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fyke.core.clock import SECOND
-from fyke.core.errors import JobNotFound
 from fyke.core.ids import public
 from fyke.store.conn import Conn
-from fyke.store.queue.progress import JobDelta, move_jobs
+from fyke.store.delete_job import HIDDEN
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
-__all__ = ["CHUNK", "Purged", "delete_job", "expire", "forget_finished", "purge"]
+__all__ = ["CHUNK", "Purged", "expire", "forget_finished", "purge"]
 
 CHUNK = 500
 LANES = 50
 DAY = 86_400 * SECOND
-HIDDEN, NAMED = 1, 2  # jobs.hidden: to be purged; its objects have been named
+NAMED = 2  # jobs.hidden of a job whose objects have been named
 
 # What a job has, but for its tasks; each with the column that its rows are walked by.
 TABLES = (
@@ -43,19 +42,6 @@ class Purged(Struct, frozen=True):
 
     more: bool = False
     objects: list[str] = []
-
-
-async def delete_job(conn: Conn, job: int) -> None:
-    """Hide a job, in whatever state it is; JobNotFound when there is none."""
-    now = await conn.now()
-    rows = await conn.fetch("SELECT phase FROM jobs WHERE id = $1 AND hidden = 0{lock}", job)
-    if not rows:
-        raise JobNotFound
-    await conn.execute(
-        "UPDATE jobs SET hidden = $2, stop = coalesce(stop, 'delete') WHERE id = $1", job, HIDDEN
-    )
-    if rows[0][0] == "crawl":
-        await move_jobs(conn, now, {job: JobDelta()})
 
 
 async def expire(conn: Conn, keep: int, keep_failures: int) -> int:
@@ -111,7 +97,7 @@ async def _objects(conn: Conn, job: int) -> list[str]:
 
 async def _remove_resting(conn: Conn, job: int) -> int:
     """Remove tasks that are delayed, or wait to run alone."""
-    for table in ("delayed_tasks", "suspects"):
+    for table in ("delays", "suspects"):
         rows = await conn.fetch(
             f"SELECT r.task FROM {table} r JOIN tasks t ON t.id = r.task WHERE t.job = $1 LIMIT $2",
             job,
