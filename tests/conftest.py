@@ -10,7 +10,8 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import pytest
 
-from tests.servers import MariaDB, Missing, Postgres, Redis, Server, program
+from tests.processes import Missing, program
+from tests.servers import MariaDB, Postgres, Redis, Server
 from tests.services import Services
 
 WANTED: Final = "wanted: "

@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tests.servers import MariaDB, Postgres, Redis, Server, wait_gone
+from tests.processes import wait_gone
+from tests.servers import MariaDB, Postgres, Redis, Server
 
 __all__ = ["Services"]
 

@@ -10,7 +10,8 @@ import asyncmy
 import asyncpg
 import pytest
 
-from tests.servers import MariaDB, Postgres, Redis, alive, process_state, wait_gone
+from tests.processes import alive, process_state, wait_gone
+from tests.servers import MariaDB, Postgres, Redis
 from tests.services import ROOT, Services
 
 
