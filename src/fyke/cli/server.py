@@ -17,8 +17,10 @@ from fyke.core.errors import StoreError
 from fyke.core.outcome import SaveExport
 from fyke.engine.lifecycle import Service, Stack
 from fyke.fleet.processes import WorkerProcesses
+from fyke.jobs.export import make_export
 from fyke.jobs.submit import JobRequest, Prepared
 from fyke.objects.protocol import ObjectStore
+from fyke.politeness.policies import Policies
 from fyke.settings import Settings
 from fyke.store.conn import Database
 from fyke.store.events import Bell
@@ -150,6 +152,10 @@ class Server:
         return self.base.objects
 
     @property
+    def policies(self) -> Policies:
+        return self.base.policies
+
+    @property
     def queue(self) -> SqlQueue:
         return self.base.queue
 
@@ -160,8 +166,8 @@ class Server:
     async def submit(self, request: JobRequest) -> Prepared:
         return await self.base.submit(request)
 
-    async def export(self, job: int, type: str, format: str) -> SaveExport:
-        return await self.base.export(job, type, format)
+    async def write_export(self, job: int, type: str, format: str) -> SaveExport:
+        return await make_export(self.base.export_parts(), job, type, format)
 
     async def health(self) -> EngineHealth:
         worker = self.engine.worker

@@ -40,6 +40,7 @@ class QueueLoad(Struct, frozen=True):
     tasks: int = 100_000
     lanes: int = 1
     concurrency: int = 400
+    pending: int = 0  # tasks beyond those worked off, which stay in the queue
     synchronous: str = "FULL"
 
 
@@ -101,11 +102,12 @@ async def _measure(database: Database, load: QueueLoad) -> dict[str, Any]:
     return {
         "database": database.name,
         "tasks": load.tasks,
+        "pending": load.pending,
         "lanes": load.lanes,
         "seconds": round(seconds, 3),
         "tasks_per_second": round(load.tasks / seconds),
         "cpu_us_per_task": round((_cpu() - cpu) / load.tasks * 1e6, 1),
-        "enqueued_per_second": round(load.tasks / filled),
+        "enqueued_per_second": round((load.tasks + load.pending) / filled),
         "claim_p50_ms": round(claims[len(claims) // 2] * 1e3, 2),
         "claim_p99_ms": round(quantiles(claims, n=100)[98] * 1e3, 2) if len(claims) > 1 else None,
         "synchronous": load.synchronous if database.name == "sqlite" else "server's",
@@ -128,8 +130,8 @@ async def _fill(database: Database, load: QueueLoad) -> None:
         await write_lanes(conn, lanes.values())
         await move_jobs(conn, now, {job: JobDelta(open=len(tasks))})
 
-    for start in range(1, load.tasks, CHUNK):
-        end = min(start + CHUNK, load.tasks)
+    for start in range(1, load.tasks + load.pending, CHUNK):
+        end = min(start + CHUNK, load.tasks + load.pending)
         await database.write(partial(add, start=start, end=end))
 
 
