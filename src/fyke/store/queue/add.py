@@ -12,7 +12,7 @@ from msgspec import Struct
 from fyke.core.ids import key16, key63, new_id
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.store.conn import Conn
-from fyke.store.queue.lanes import BANDS, Lane
+from fyke.store.queue.lanes import BANDS, Lane, turn_at
 from fyke.store.queue.sql import lock_lanes
 
 __all__ = ["Plan", "lane_of", "plan_tasks", "write_tasks"]
@@ -162,7 +162,11 @@ async def _count(
     await conn.insert(
         "queues",
         ("lane", "job", "queued", "low", "turn"),
-        [(lane, job, n, lowest.get(lane, 0), now) for lane, n in sorted(counts.items()) if lane not in there],
+        [
+            (lane, job, n, lowest.get(lane, 0), turn_at(now, band))
+            for lane, n in sorted(counts.items())
+            if lane not in there
+        ],
     )
     await conn.update(
         "queues",

@@ -54,7 +54,13 @@ class Lane(Struct):
         there is anything to claim, and when to look."""
         if self.slow_until and now >= self.slow_until:
             self.spacing, self.slow_until = self.base_spacing, 0
-        self.waiting = int(self.queued > 0 and (self.cap == 0 or self.in_flight < self.cap))
+        before, self.waiting = (
+            self.waiting,
+            int(self.queued > 0 and (self.cap == 0 or self.in_flight < self.cap)),
+        )
+        if self.waiting and not before:
+            # Slots long past allow no more than those of now, and its age as it waits begins here.
+            self.next_slot = max(self.next_slot, now)
         self.look_at = look_at(self)
 
 
@@ -73,8 +79,11 @@ def slots(lane: Lane, want: int, now: int) -> list[int]:
     free = lane.cap - lane.in_flight if lane.cap else want
     want = min(want, free)
     if lane.spacing == 0:
-        # no rate, but perhaps a pause that the site asked for
-        return [now] * max(0, want) if lane.next_slot <= now else []
+        # No rate, but perhaps a pause that the site asked for. Being served puts it behind the others.
+        if want <= 0 or lane.next_slot > now:
+            return []
+        lane.next_slot = now
+        return [now] * want
     saved = (lane.burst - 1) * lane.spacing
     starts: list[int] = []
     while len(starts) < want and lane.next_slot - reach(lane) <= now:
