@@ -45,7 +45,7 @@ def choose(things: Sequence[Thing], url: str, h1: str | None) -> Thing | None:
 def read_product(thing: Thing, base: Base, index: dict[str, Thing]) -> Fields:
     """The fields of a product; `attrs` holds what is beyond Product's own. `index` has the things that
     may be referred to by "@id"."""
-    variants = [item for item in listed(thing.get("hasVariant")) if isinstance(item, dict)][:MAX_VARIANTS]
+    variants = _variants(thing) if "hasVariant" in thing else []
     shown = thing  # the variant a visitor sees first, where the group itself has no offer
     if variants and not thing.get("offers"):
         shown = next((item for item in variants if base.url in _addresses(item)), variants[0])
@@ -66,12 +66,16 @@ def read_product(thing: Thing, base: Base, index: dict[str, Thing]) -> Fields:
             attrs[key] = value
     if gtin := _gtin(thing) or _gtin(shown):
         attrs["gtin"] = gtin
-    if rating := _rating(first(thing.get("aggregateRating"))):
+    if "aggregateRating" in thing and (rating := _rating(first(thing["aggregateRating"]))):
         attrs["rating"] = rating
     if variants:
         attrs["variants"] = [_variant(item, index) for item in variants]
     fields["attrs"] = attrs
     return fields
+
+
+def _variants(thing: Thing) -> list[Thing]:
+    return [item for item in listed(thing["hasVariant"])[:MAX_VARIANTS] if isinstance(item, dict)]
 
 
 def _addresses(thing: Thing) -> list[Any]:
@@ -127,7 +131,7 @@ def breadcrumbs(things: Sequence[Thing]) -> tuple[str, ...]:
             item for item in listed(crumbs.get("itemListElement"))[:MAX_CRUMBS] if isinstance(item, dict)
         ]
         items.sort(key=_position)
-        names = [text(item.get("name")) or text(item.get("item"), "name") for item in items]
+        names = [text(item.get("name")) or text(item.get("item")) for item in items]
         if trail := tuple([name for name in names if name]):
             return trail
     return ()

@@ -12,17 +12,17 @@ MOST: Final = 2000  # images, and links in the head, that are looked at
 
 
 def read_seo(document: Document) -> Seo:
-    meta = document.meta
+    metas = document.metas.get
     canonical, hreflang = _read_links(document)
     return Seo(
-        meta_description=meta("description"),
-        og_title=meta("og:title"),
-        og_description=meta("og:description"),
-        og_image=document.base.absolute(meta("og:image", "og:image:url", "og:image:secure_url")),
-        twitter_title=meta("twitter:title"),
-        twitter_description=meta("twitter:description"),
+        meta_description=fold(metas("description")),
+        og_title=fold(metas("og:title")),
+        og_description=fold(metas("og:description")),
+        og_image=document.base.absolute(document.meta("og:image", "og:image:url", "og:image:secure_url")),
+        twitter_title=fold(metas("twitter:title")),
+        twitter_description=fold(metas("twitter:description")),
         canonical=canonical,
-        robots=meta("robots"),
+        robots=fold(metas("robots")),
         hreflang=hreflang,
         images_alt=_read_alts(document),
     )

@@ -42,14 +42,10 @@ def listed(value: Any) -> list[Any]:
     return [] if value is None else [value]
 
 
-def text(value: Any, *names: str) -> str | None:
-    """The text of a property; of a thing, that of its first property among `names`."""
-    if value is None:
-        return None
-    value = first(value)
+def text(value: Any) -> str | None:
+    """The text of a property; of a thing, its name."""
+    if isinstance(value, list):
+        value = value[0] if value else None
     if isinstance(value, dict):
-        for name in names or ("name", "@value"):
-            if found := plain(first(value.get(name))):
-                return found
-        return None
-    return plain(value)
+        value = first(value.get("name")) or first(value.get("@value"))
+    return None if value is None else plain(value)
