@@ -1,10 +1,9 @@
 """One policy: how a site is treated. Read from YAML with errors that name the place, written back alike."""
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -87,13 +86,17 @@ def write_policy(policy: Policy) -> dict[str, Any]:
 
 def _duration(value: Any) -> float:
     """Seconds of 1.5, "500ms" or "2m"."""
-    if isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a time such as 1.5, '500ms' or '2m'")
-    match = DURATION.fullmatch(str(value).strip().lower())
-    if match is None or match[2] not in UNITS:
-        raise ValueError(f"{value!r} is not a time such as 1.5, '500ms' or '2m'")
-    seconds = float(match[1]) * UNITS[match[2]]
-    if not math.isfinite(seconds) or seconds > LONGEST:
+    wrong = ValueError(f"{value!r} is not a time such as 1.5, '500ms' or '2m'")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = float(value)
+    else:
+        match = DURATION.fullmatch(str(value).strip().lower())
+        if match is None or match[2] not in UNITS:
+            raise wrong
+        seconds = float(match[1]) * UNITS[match[2]]
+    if not seconds >= 0:
+        raise wrong
+    if seconds > LONGEST:
         raise ValueError(f"{value!r} is longer than a week")
     return seconds
 
@@ -150,12 +153,12 @@ def _windows(value: Any) -> tuple[Window, ...]:
 
 
 def _zone(value: Any) -> str:
-    zones = available_timezones() | {"UTC"}
-    if value not in zones:
-        near = UnknownName("time zone", str(value), zones).details["nearest"]
-        raise ValueError(f"there is no time zone {value!r}; did you mean {near[0]!r}?")
-    ZoneInfo(str(value))
-    return str(value)
+    try:
+        return ZoneInfo(str(value)).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = UnknownName("time zone", str(value), available_timezones()).details["nearest"]
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"there is no time zone {str(value)!r}{hint}") from None
 
 
 def _agent(value: Any) -> str | None:

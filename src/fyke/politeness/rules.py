@@ -13,7 +13,7 @@ from protego import Protego
 __all__ = ["Rules"]
 
 SIZE_LIMIT: Final = 512 * 1024  # RFC 9309: at least 500 KiB are read, what follows may be ignored
-DISALLOW: Final = re.compile(r"^[ \t\ufeff]*disallow[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
+DISALLOW: Final = re.compile(r"^[ \t]*disallow[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
 PLAIN: Final = re.compile(r"[A-Za-z0-9/_.~=&?,:;@!()+-]+")
 MOST_PIECES: Final = 40
 
@@ -22,7 +22,7 @@ class Rules:
     """The rules of one origin, for one crawler's name."""
 
     def __init__(self, body: bytes, agent: str) -> None:
-        text = body[:SIZE_LIMIT].decode("utf-8", "replace")
+        text = body[:SIZE_LIMIT].decode("utf-8-sig", "replace")
         self._protego = Protego.parse(text)
         self._agent = agent
         delay = self._protego.crawl_delay(agent)

@@ -1,0 +1,124 @@
+"""The guard, over all addresses and their spellings."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fyke.egress.guard import Guard
+
+relaxed = settings(deadline=None)  # a loaded machine is no fault
+
+PRIVATE = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+]
+
+
+@st.composite
+def inner_v4(draw: st.DrawFn) -> IPv4Address:
+    network = ip_network(draw(st.sampled_from(PRIVATE)))
+    return IPv4Address(int(network.network_address) + draw(st.integers(0, network.num_addresses - 1)))
+
+
+def number(value: int, base: str) -> str:
+    return {"d": str(value), "o": f"0{value:o}" if value else "0", "x": f"{value:#x}", "X": f"0X{value:X}"}[
+        base
+    ]
+
+
+@st.composite
+def spelled(draw: st.DrawFn, address: st.SearchStrategy[IPv4Address]) -> str:
+    """An IPv4 address in any form that a browser takes: 1 to 4 numbers, each in its own base."""
+    octets = list(draw(address).packed)
+    parts = draw(st.integers(1, 4))
+    numbers = [*octets[: parts - 1], int.from_bytes(octets[parts - 1 :], "big")]
+    host = ".".join(number(value, draw(st.sampled_from("doxX"))) for value in numbers)
+    if draw(st.booleans()):
+        host = host.translate({ord(digit): chr(0xFF10 + int(digit)) for digit in "0123456789"})
+    return host + draw(st.sampled_from(["", "."]))
+
+
+@st.composite
+def around(draw: st.DrawFn, host: st.SearchStrategy[str]) -> str:
+    """A URL around a host, with what parsers have been led astray by."""
+    start = draw(st.sampled_from(["http://", "https:", "HTTP:\\\\", "http:/", "ht\ntp://", " http://"]))
+    user = draw(st.sampled_from(["", "", "a@", "example.com@", "a:b@", "@"]))
+    end = draw(
+        st.sampled_from(["", "/", ":80", ":8080/x", "/@example.com", "?example.com", "#.example.com", "\\x"])
+    )
+    return start + user + draw(host) + end
+
+
+def in_v6(address: IPv4Address) -> list[IPv6Address]:
+    value = int(address)
+    return [
+        IPv6Address(0xFFFF << 32 | value),
+        IPv6Address(0x64FF9B << 96 | value),
+        IPv6Address(0x2002 << 112 | value << 80 | 1),
+    ]
+
+
+@relaxed
+@given(around(spelled(inner_v4())))
+def test_no_spelling_of_an_inner_address_gets_through(url: str) -> None:
+    assert not Guard().check_url(url).allowed
+
+
+@relaxed
+@given(inner_v4())
+def test_nor_does_an_ipv6_address_that_stands_for_it(address: IPv4Address) -> None:
+    guard = Guard()
+    for outer in in_v6(address):
+        assert not guard.judge_address(str(outer)).allowed
+        assert not guard.check_url(f"http://[{outer}]/").allowed
+        assert not guard.check_url(f"http://[{outer.exploded}]:8080/").allowed
+
+
+@relaxed
+@given(st.ip_addresses())
+def test_what_is_let_through_is_global(address: IPv4Address | IPv6Address) -> None:
+    """Python's own judgement, where it says no, is never overruled."""
+    if Guard().judge_address(str(address)).allowed:
+        if address in ip_network("64:ff9b::/96"):
+            address = IPv4Address(int(address) & 0xFFFF_FFFF)
+        inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None) or address
+        assert inner.is_global
+        odd = inner.is_multicast or inner.is_reserved or inner.is_loopback or inner.is_link_local
+        assert not odd
+
+
+@relaxed
+@given(st.ip_addresses(), st.integers(0, 32))
+def test_an_allowed_network_lets_through_its_own_and_nothing_more(
+    address: IPv4Address | IPv6Address, wider: int
+) -> None:
+    network = ip_network((address, address.max_prefixlen - wider), strict=False)
+    assert Guard([str(network)]).judge_address(str(address)).allowed
+    outside = int(network.network_address) ^ 1 << wider
+    if outside < 1 << address.max_prefixlen:
+        neighbour = str(ip_address(outside) if address.version == 4 else IPv6Address(outside))
+        assert (
+            Guard([str(network)]).judge_address(neighbour).allowed == Guard().judge_address(neighbour).allowed
+        )
+
+
+@relaxed
+@given(st.text(max_size=60) | around(st.text(max_size=20)))
+def test_any_text_gets_a_verdict_with_a_reason(text: str) -> None:
+    admission = Guard().admit(text)
+    if admission.refusal is None:
+        assert admission.href.startswith(("http://", "https://"))
+        assert admission.host
+        assert Guard().admit(admission.href) == admission
+    else:
+        assert admission.refusal.strip()
