@@ -1,12 +1,16 @@
-"""`fyke`: the commands, and how they end."""
+"""`fyke`: the commands, and how they end.
+
+A command's module is loaded when the command is asked for: nobody waits for what is not used.
+"""
 
 import sys
+from importlib import import_module
+from typing import Any
 
-import click
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from fyke import __version__
-from fyke.cli import bench, crawl, demo, serve
 from fyke.cli.exits import Exit, exit_code
 from fyke.core.errors import FykeError
 
@@ -17,34 +21,64 @@ EPILOG = (
     " 130 interrupted."
 )
 
+MODULES = {
+    "demo": "demo",
+    "serve": "serve",
+    "worker": "serve",
+    "crawl": "crawl",
+    "bench": "bench",
+    "version": "version",
+}
+
+
+class LazyGroup(TyperGroup):
+    """Finds a command by loading the module that has it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(MODULES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands and cmd_name in MODULES:
+            loaded = typer.Typer(callback=lambda: None)
+            import_module(f"fyke.cli.{MODULES[cmd_name]}").register(loaded)
+            self.commands.update(get_group(loaded).commands)
+        return super().get_command(ctx, cmd_name)
+
+
 app = typer.Typer(
+    cls=LazyGroup,
     help="Fyke runs scraping in production: durable jobs, polite fetching, validated records, exports.",
     epilog=EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (crawl, demo, serve, bench):
-    module.register(app)
+
+@app.callback()
+def fyke() -> None:
+    """Fyke runs scraping in production: durable jobs, polite fetching, validated records, exports."""
 
 
-@app.command()
-def version() -> None:
-    """Print the version."""
-    print(__version__)
+def _show(error: typer.TyperException) -> None:
+    """The error, and how the command is used, if it knows that."""
+    show = getattr(error, "show", None)
+    if show is not None:
+        show()
+    else:
+        print(f"fyke: {error.format_message()}", file=sys.stderr)
 
 
 def main() -> None:
     """Run a command; every end is a code and at most one readable line."""
+    code: Any
     try:
         code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
+    except typer.TyperException as error:
+        _show(error)
         code = Exit.USAGE
-    except click.Abort:
-        code = Exit.INTERRUPTED
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except BrokenPipeError:
         code = Exit.FAILED

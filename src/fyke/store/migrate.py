@@ -1,48 +1,78 @@
-"""Migrations: run by `fyke db migrate`, and by `serve` and `crawl` on an empty embedded database."""
+"""Migrations: run by `fyke db migrate`, and by `serve` and `crawl` on an empty embedded database.
 
-import asyncio
+The version a database is at is read without the tools that migrate it: they take longer to load than
+most commands take, and are seldom needed.
+"""
+
+import sqlite3
+from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, pool
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.ext.asyncio import create_async_engine
+from typing import Any, cast
 
 from fyke.core.errors import SchemaTooNew, StoreError
+from fyke.store.conn import Conn
+from fyke.store.open import database_for
 
 __all__ = ["check", "current", "head", "migrate"]
 
-SCRIPTS = Path(__file__).parent / "migrations"
+SCRIPTS = Path(__file__).parent / "migrations" / "versions"
 
 
-def _config(connection: Connection | None = None) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(SCRIPTS))
-    config.attributes["connection"] = connection
-    return config
+def versions() -> list[str]:
+    """The versions this code knows, in order: each script is named by its own."""
+    return sorted(path.name.split("_", 1)[0] for path in SCRIPTS.glob("[0-9]*_*.py"))
 
 
 def head() -> str:
     """The newest version this code knows."""
-    return ScriptDirectory.from_config(_config()).get_current_head() or ""
+    return versions()[-1]
 
 
 async def current(url: str) -> str | None:
     """The version a database is at; None when it is empty."""
-    version: str | None = await _with_connection(
-        url, lambda connection: MigrationContext.configure(connection).get_current_revision()
+    if url.startswith("sqlite"):
+        return _sqlite_version(Path(url.split("sqlite:///", 1)[-1]))
+    database = database_for(url, connections=2)
+    await database.open()
+    try:
+        schema = "current_schema()" if database.name == "postgres" else "database()"
+        return await database.read(lambda conn: _version(conn, schema))
+    finally:
+        await database.close()
+
+
+async def _version(conn: Conn, schema: str) -> str | None:
+    tables = await conn.fetch(
+        "SELECT 1 FROM information_schema.tables"
+        f" WHERE table_name = 'alembic_version' AND table_schema = {schema}"
     )
-    return version
+    if not tables:
+        return None
+    rows = await conn.fetch("SELECT version_num FROM alembic_version")
+    return str(rows[0][0]) if rows else None
+
+
+def _sqlite_version(path: Path) -> str | None:
+    if not path.exists():
+        return None
+    raw = sqlite3.connect(path)
+    try:
+        rows = raw.execute("SELECT version_num FROM alembic_version").fetchall()
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return None
+        raise StoreError(f"SQLite: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path} is not a database of Fyke: {error}") from error
+    finally:
+        raw.close()
+    return str(rows[0][0]) if rows else None
 
 
 async def check(url: str) -> bool:
     """Whether the database is at this code's version; SchemaTooNew when it is beyond."""
     version = await current(url)
-    if version is not None and version not in _known():
+    if version is not None and version not in versions():
         raise SchemaTooNew(
             f"the database is at schema {version}, this Fyke knows up to {head()}: use a newer Fyke",
             database=version,
@@ -51,40 +81,9 @@ async def check(url: str) -> bool:
     return version == head()
 
 
-def _known() -> set[str]:
-    return {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-
-
 async def migrate(url: str) -> str:
     """Bring a database to this code's version; running it again changes nothing."""
     if not await check(url):
-        await _with_connection(url, lambda connection: command.upgrade(_config(connection), "head"))
+        tools = cast(Any, import_module("fyke.store.alembic_tools"))  # see the module's text
+        await tools.upgrade(url)
     return head()
-
-
-async def _with_connection(url: str, work: Any) -> Any:
-    try:
-        if url.startswith("sqlite"):
-            return await asyncio.to_thread(_sqlite, url, work)
-        engine = create_async_engine(_driver(url), poolclass=pool.NullPool)
-        try:
-            async with engine.begin() as connection:
-                return await connection.run_sync(work)
-        finally:
-            await engine.dispose()
-    except (OperationalError, OSError) as error:
-        raise StoreError(f"the database cannot be reached: {error}") from error
-
-
-def _sqlite(url: str, work: Any) -> Any:
-    engine = create_engine(url, poolclass=pool.NullPool)
-    try:
-        with engine.begin() as connection:
-            return work(connection)
-    finally:
-        engine.dispose()
-
-
-def _driver(url: str) -> str:
-    scheme, rest = url.split("://", 1)
-    return f"{'postgresql+asyncpg' if scheme.startswith('postgres') else 'mysql+asyncmy'}://{rest}"

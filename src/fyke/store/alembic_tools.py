@@ -1,0 +1,59 @@
+"""Running the migrations with alembic."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, create_engine, pool
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from fyke.core.errors import StoreError
+
+__all__ = ["upgrade", "with_connection"]
+
+SCRIPTS = Path(__file__).parent / "migrations"
+
+
+async def upgrade(url: str) -> None:
+    """Run what has not been run."""
+    await with_connection(url, lambda connection: command.upgrade(config_for(connection), "head"))
+
+
+def config_for(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    config.attributes["connection"] = connection
+    return config
+
+
+async def with_connection(url: str, work: Callable[[Connection], Any]) -> Any:
+    """Run `work` on a connection of SQLAlchemy, in one transaction."""
+    try:
+        if url.startswith("sqlite"):
+            return await asyncio.to_thread(_sqlite, url, work)
+        engine = create_async_engine(_driver(url), poolclass=pool.NullPool)
+        try:
+            async with engine.begin() as connection:
+                return await connection.run_sync(work)
+        finally:
+            await engine.dispose()
+    except (OperationalError, OSError) as error:
+        raise StoreError(f"the database cannot be reached: {error}") from error
+
+
+def _sqlite(url: str, work: Callable[[Connection], Any]) -> Any:
+    engine = create_engine(url, poolclass=pool.NullPool)
+    try:
+        with engine.begin() as connection:
+            return work(connection)
+    finally:
+        engine.dispose()
+
+
+def _driver(url: str) -> str:
+    scheme, rest = url.split("://", 1)
+    return f"{'postgresql+asyncpg' if scheme.startswith('postgres') else 'mysql+asyncmy'}://{rest}"
