@@ -9,9 +9,11 @@ root element of the old one: the entry is lost and counted, the rest is read.
 """
 
 import re
+from codecs import IncrementalDecoder
 from typing import Final
 from xml.parsers import expat
 
+import webencodings  # type: ignore[import-untyped]  # ships no types
 from msgspec import Struct
 
 from fyke.jobs.pieces import BadPieces
@@ -72,11 +74,11 @@ class SitemapXml:
         self._length = 0
         self._broken = ""
         self._lost = False
-        self._encoding: str | None = None
+        self._decoder: IncrementalDecoder | None = None
         self._wide = False
         self._fed = -1
         self._looking: bytes | None = None  # what was kept while looking for the next entry
-        self._parser = self._new_parser()
+        self._parser: expat.XMLParserType
 
     def taken(self) -> list[Entry]:
         taken, self._entries = self._entries, []
@@ -86,6 +88,8 @@ class SitemapXml:
         """Read on; BadPieces when there is no sense in going further."""
         if self._fed < 0:
             piece = self._begin(piece)
+        if self._decoder is not None:
+            piece = self._decoder.decode(piece).encode()
         while piece:
             if self._looking is not None:
                 piece = self._look(piece)
@@ -112,19 +116,22 @@ class SitemapXml:
     def _begin(self, piece: bytes) -> bytes:
         self._fed = 0
         self._wide = piece.startswith(UTF16_MARKS)
+        self._parser = self._new_parser()
         if self._wide:
             return piece
         piece = piece.removeprefix(UTF8_MARK).lstrip()  # blank lines before the declaration are common
         declared = DECLARED.match(piece)
-        if declared is not None:
-            name = declared[1].decode()
-            # One that is readable as ASCII is not UTF-16, though some generators say so.
-            self._encoding = "utf-8" if name.lower().startswith("utf-16") else name
-            self._parser = self._new_parser()
+        name = declared[1].decode() if declared is not None else "utf-8"
+        # One that is readable as ASCII is not UTF-16, though some generators say so.
+        encoding = webencodings.lookup("utf-8" if name.lower().startswith("utf-16") else name)
+        if encoding is None:
+            self._report.warn(f"unknown encoding {name[:40]!r}: read as UTF-8")
+        elif encoding.name != "utf-8":
+            self._decoder = encoding.codec_info.incrementaldecoder("replace")
         return piece
 
     def _new_parser(self) -> expat.XMLParserType:
-        parser = expat.ParserCreate(self._encoding)
+        parser = expat.ParserCreate(None if self._wide else "utf-8")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -227,7 +234,7 @@ class SitemapXml:
     def _resume(self) -> None:
         self._path, self._text, self._broken = [], None, ""
         self._parser = self._new_parser()
-        root = f"<{self._root}>".encode(self._encoding or "utf-8", "replace")
+        root = f"<{self._root}>".encode()
         self._parser.Parse(root, False)
         self._fed = len(root)
 

@@ -1,7 +1,8 @@
 """Retry: failed pages become tasks again, at their old places in the job.
 
 Their rows stay, as `queued`, until the new results take their place. A chunk of pages is one transaction;
-locks are taken as everywhere: lanes, then the job, then its rows.
+locks are taken as everywhere: lanes, then the job, then its rows. A job that had ended stays so until
+the last chunk, so it cannot end again in between; one whose retry was cut off goes on by a resume.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from fyke.core.page import ErrorClass
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.core.urls import host_of
 from fyke.store.conn import Conn, Database
-from fyke.store.jobs import _reopen, resume_job
+from fyke.store.jobs import resume_job
 from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.progress import JobDelta, move_jobs
 from fyke.store.queue.sql import lock_lanes, write_lanes
@@ -44,45 +45,42 @@ async def retry_job(
     if error_class is not None and error_class not in ERROR_CLASSES:
         raise UnknownName("error class", error_class, ERROR_CLASSES)
     payload = await database.read(partial(_payload, job=job))
-    after: int | None = -1
     count = 0
+    tasks: list[NewTask] = []
+    after: int | None = -1
     while after is not None:
         after, pages = await database.read(
             partial(failed_pages, job=job, after=after, error_class=error_class)
         )
         chosen = [page for page in pages if host is None or host_of(page[1]) == host]
-        for start in range(0, len(chosen), CHUNK):
-            tasks = [
-                NewTask(Kind.PAGE, seq, lane_for(url), url, payload)
-                for seq, url in chosen[start : start + CHUNK]
-            ]
-            count += await _retry_chunk(database, job, tasks, patient=count > 0)
-    return count
+        tasks += [NewTask(Kind.PAGE, seq, lane_for(url), url, payload) for seq, url in chosen]
+        while len(tasks) > CHUNK:
+            count += await _retry_chunk(database, job, tasks[:CHUNK], last=False)
+            del tasks[:CHUNK]
+    return count + await _retry_chunk(database, job, tasks, last=True) if tasks else count
 
 
-async def _retry_chunk(database: Database, job: int, tasks: list[NewTask], *, patient: bool) -> int:
-    """Between two chunks the job may have come to its end: its last task is waited for."""
+async def _retry_chunk(database: Database, job: int, tasks: list[NewTask], *, last: bool) -> int:
+    """A job that runs may come to its end between two chunks: its last task is waited for."""
     gives_up = monotonic() + LONGEST_WAIT
     while True:
         try:
-            return await database.write(partial(retry_pages, job=job, tasks=tasks), urgent=True)
+            return await database.write(partial(retry_pages, job=job, tasks=tasks, last=last), urgent=True)
         except Conflict:
-            if not patient or monotonic() > gives_up:
+            if monotonic() > gives_up:
                 raise
             await asyncio.sleep(0.1)
 
 
-async def _state(conn: Conn, job: int, lock: str = "") -> tuple[str, int, int, int]:
-    """State, open tasks, whether the plan is done, band. Conflict while the job is about to end."""
-    rows = await conn.fetch(
-        f"SELECT state, open, planned, band, phase FROM jobs WHERE id = $1 AND hidden = 0{lock}", job
-    )
+async def _state(conn: Conn, job: int, lock: str = "") -> tuple[str, int]:
+    """State and band. Conflict while the job is about to end."""
+    rows = await conn.fetch(f"SELECT state, band, phase FROM jobs WHERE id = $1 AND hidden = 0{lock}", job)
     if not rows:
         raise JobNotFound
-    state, open_, planned, band, phase = rows[0]
+    state, band, phase = rows[0]
     if state not in ENDED and (phase != "crawl" or state == "cancelling"):
         raise Conflict(f"the job is {state} and about to end: retry when it has")
-    return state, open_, planned, band
+    return state, band
 
 
 async def _payload(conn: Conn, job: int) -> bytes:
@@ -115,14 +113,12 @@ async def failed_pages(
     return last, [(row[0], row[1]) for row in rows if error_class in (None, row[2])]
 
 
-async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask]) -> int:
-    """Make tasks of those pages that are (still) failed; how many. At most CHUNK at a time."""
+async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask], last: bool = True) -> int:
+    """Make tasks of those pages that are (still) failed; how many. At most CHUNK at a time; with the last
+    ones a job that has ended goes on."""
     now = await conn.now()
-    state, open_, planned, _ = await _state(conn, job)
-    if state in ENDED and (open_ or not planned):
-        await resume_job(conn, job)  # what had not been done yet is done besides
     lanes = await lock_lanes(conn, [lane_of(task.lane) for task in tasks])
-    state, _, _, band = await _state(conn, job, lock="{lock}")
+    state, band = await _state(conn, job, lock="{lock}")
     rows = await conn.fetch(
         "SELECT seq FROM pages WHERE job = $1 AND seq IN $2 AND state IN $3 ORDER BY seq {lock}",
         job,
@@ -131,12 +127,15 @@ async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask]) -> int:
     )
     failed = {row[0] for row in rows}
     again = [task for task in tasks if task.seq in failed]
-    if not again:
-        return 0
-    if state in ENDED:
-        await _reopen(conn, job)
-    await conn.execute("UPDATE pages SET state = 'queued' WHERE job = $1 AND seq IN $2", job, sorted(failed))
-    count = await write_tasks(conn, job, Plan(again, 0, 0, False, band), lanes, now)
-    await write_lanes(conn, lanes.values())
-    await move_jobs(conn, now, {job: JobDelta(open=count, failed=-count)})
-    return count
+    if again:
+        await conn.execute(
+            "UPDATE pages SET state = 'queued' WHERE job = $1 AND seq IN $2", job, sorted(failed)
+        )
+        count = await write_tasks(conn, job, Plan(again, 0, 0, False, band), lanes, now)
+        await write_lanes(conn, lanes.values())
+        await move_jobs(conn, now, {job: JobDelta(open=count, failed=-count)})
+    if last and state in ENDED:
+        waiting = await conn.fetch("SELECT 1 FROM jobs WHERE id = $1 AND open > 0", job)
+        if waiting:
+            await resume_job(conn, job)
+    return len(again)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -61,6 +62,7 @@ class Emitter:
 class Bench(msgspec.Struct):
     """Everything that crawling takes, in one process."""
 
+    directory: Path
     database: Database
     queue: SqlQueue
     objects: LocalObjects
@@ -155,6 +157,7 @@ async def bench(
     policies: Policies | None = None,
     retry: RetryPolicy = QUICK,
     handlers: Mapping[str, Handler] | None = None,
+    write: Any = write,
 ) -> AsyncIterator[Bench]:
     url = url or f"sqlite:///{directory}/fyke.db"
     await migrate(url)
@@ -177,6 +180,7 @@ async def bench(
 
     try:
         yield Bench(
+            directory,
             database,
             SqlQueue(database),
             objects,

@@ -1,38 +1,193 @@
-"""Whole crawls, from a request to its exports, against local servers."""
+"""Whole crawls, from a request to its exports, against a local site."""
 
 import csv
+import gzip
 import io
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from fyke.core.errors import Invalid, Refused
 from fyke.jobs.submit import JobRequest
-from fyke.shop.shop import Shop
 from tests.integration.jobs.driver import Bench, bench, options
-
-
-@pytest.fixture
-async def shop() -> AsyncIterator[Shop]:
-    shop = Shop(products=60)
-    await shop.start()
-    yield shop
-    await shop.stop()
-
-
-@pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench(tmp_path) as made:
-        yield made
+from tests.integration.jobs.site import Reply, Site, index_of, product, sitemap_of
 
 
 def table(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-async def test_a_sitemap_becomes_exports(here: Bench, shop: Shop) -> None:
-    job = await here.crawl(JobRequest(sitemap=shop.sitemap_url, options=options()))
-    assert job.close_reason in ("succeeded", "partial")
-    print(job)
-    print(await here.rows("select state, error_class, count(*) from pages group by 1, 2"))
-    print((await here.export(job.id, "full.csv"))[:1000])
+async def test_a_list_becomes_pages_and_exports_in_its_order(here: Bench, shop: Site) -> None:
+    paths = shop.products(30)
+    job = await here.crawl(JobRequest(urls=shop.urls(paths), options=options(exports=["csv", "json"])))
+    assert (job.state, job.total, job.succeeded, job.failed) == ("succeeded", 30, 30, 0)
+    assert job.domain == "127.0.0.1"
+    full = table(await here.export(job.id, "full.csv"))
+    assert [row["url"] for row in full] == list(shop.urls(paths))
+    assert [row["price"] for row in full] == [str(10 + n) for n in range(30)]
+    assert {row["currency"] for row in full} == {"EUR"}
+    seo = table(await here.export(job.id, "seo.csv"))
+    assert [row["title"] for row in seo] == [f"Thing {n}" for n in range(30)]
+    diff = table(await here.export(job.id, "diff.csv"))
+    assert {row["change_type"] for row in diff} == {"ADDED"}
+    registered = await here.rows("SELECT type, format, row_count FROM exports ORDER BY type, format")
+    assert registered == [(t, f, 30) for t in ("diff", "full", "seo") for f in ("csv", "json")]
+
+
+async def test_duplicates_are_one_task(here: Bench, shop: Site) -> None:
+    shop.products(1)
+    urls = (shop.url("/p/0"), shop.url("/p/0#top"), shop.url("/x/../p/0"))
+    job = await here.crawl(JobRequest(urls=urls, options=options()))
+    assert job.total == 1
+    assert shop.hits["/p/0"] == 1
+
+
+async def test_an_index_of_sitemaps_is_read_in_order(here: Bench, shop: Site) -> None:
+    paths = shop.products(6)
+    shop.pages["/sitemap.xml"] = index_of(shop.urls(["/1.xml", "/2.xml.gz"]))
+    shop.pages["/1.xml"] = sitemap_of(shop.urls(paths[3:]))
+    squeezed = gzip.compress(sitemap_of(shop.urls(paths[:4])).body)
+    shop.pages["/2.xml.gz"] = Reply(squeezed, "application/octet-stream")
+    job = await here.crawl(JobRequest(sitemap=shop.url("/sitemap.xml"), options=options()))
+    assert (job.state, job.total, job.warnings, job.error_message) == ("succeeded", 6, 0, None)
+    full = table(await here.export(job.id, "full.csv"))
+    assert [row["url"] for row in full] == list(shop.urls([*paths[3:], *paths[:3]]))
+    states = await here.rows("SELECT number, state, entries FROM sources ORDER BY number")
+    assert states == [(0, "read", 2), (1, "read", 3), (2, "read", 4)]
+    assert await here.objects.delete_prefix("plans/x/") == 0
+    assert not list(Path(here.directory / "objects/plans").rglob("*.*"))
+
+
+async def test_a_site_finds_its_sitemaps_in_robots_txt(here: Bench, shop: Site) -> None:
+    paths = shop.products(3)
+    shop.pages["/robots.txt"] = Reply(
+        f"User-agent: *\nDisallow: /p/1\nSitemap: {shop.url('/maps/a.xml')}\n".encode(), "text/plain"
+    )
+    shop.pages["/maps/a.xml"] = sitemap_of(shop.urls(paths))
+    job = await here.crawl(JobRequest(site=shop.base, options=options()))
+    assert (job.total, job.succeeded, job.skipped) == (3, 2, 1)
+    assert shop.hits["/sitemap.xml"] == 0
+    assert shop.hits["/p/1"] == 0
+    rows = await here.rows("SELECT url, state, error_class FROM pages WHERE state <> 'succeeded'")
+    assert rows == [(shop.url("/p/1"), "skipped", "robots")]
+
+
+async def test_a_site_is_asked_for_sitemap_xml(here: Bench, shop: Site) -> None:
+    paths = shop.products(2)
+    shop.pages["/sitemap.xml"] = sitemap_of(shop.urls(paths))
+    job = await here.crawl(JobRequest(site=shop.url("/some/page"), options=options()))
+    assert (job.state, job.total) == ("succeeded", 2)
+
+
+async def test_a_site_without_sitemap_is_followed_by_its_links(here: Bench, shop: Site) -> None:
+    def linking(name: str, *targets: str) -> Reply:
+        return product(name, 5, "".join(f"<a href='{target}'>x</a>" for target in targets))
+
+    shop.pages["/"] = linking("home", "/a", "/b?x=1#f", "/pic.jpg", "http://elsewhere.example/", "/gone")
+    shop.pages["/a"] = linking("a", "/", "/deep/er", "mailto:me@x")
+    shop.pages["/b?x=1"] = linking("b", "/a")
+    shop.pages["/deep/er"] = linking("deeper")
+    job = await here.crawl(JobRequest(site=shop.base, options=options()))
+    assert (job.total, job.succeeded, job.failed) == (5, 4, 1)
+    full = table(await here.export(job.id, "full.csv"))
+    assert [row["url"] for row in full][0] == shop.url("/")
+    assert [row["url"] for row in full][-1] == shop.url("/deep/er")
+    messages = await here.rows("SELECT state, message FROM sources")
+    assert messages[0][0] == "read"
+    assert "links are followed" in str(messages[0][1])
+
+
+async def test_malformed_sitemaps_give_what_can_be_read(here: Bench, shop: Site) -> None:
+    paths = shop.products(3)
+    broken = f"<url><loc>{shop.url('/p/?a&b')}</loc></url><url><loc>/p/2</loc></url>"
+    broken += "<url><loc>mailto:x@y</loc></url><url><loc>http://10.0.0.1/</loc></url>"
+    shop.pages["/s.xml"] = sitemap_of(shop.urls(paths[:2]), broken)
+    job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    assert (job.total, job.succeeded, job.warnings) == (3, 3, 4)
+    assert "malformed" in str(job.error_message)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(b"<html></html>"), "root element is <html>"),
+        (Reply(b"", status=404), "status 404"),
+        (Reply(b"", status=500), "status 500"),
+        (Reply(b"<urlset></urlset>"), "no URL"),
+        (Reply(b"<!DOCTYPE a [<!ENTITY b 'c'>]><urlset/>"), "entity"),
+    ],
+)
+async def test_a_crawl_of_nothing_fails_and_says_why(
+    here: Bench, shop: Site, reply: Reply, reason: str
+) -> None:
+    shop.pages["/s.xml"] = reply
+    job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    assert (job.state, job.total) == ("failed", 0)
+    assert reason in str(job.error_message)
+
+
+async def test_a_sitemap_that_fails_at_first_is_asked_again(here: Bench, shop: Site) -> None:
+    whole = sitemap_of(shop.urls(shop.products(2)))
+    shop.pages["/s.xml"] = [Reply(b"", status=503), whole]
+    job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    assert (job.state, job.total) == ("succeeded", 2)
+    assert shop.hits["/s.xml"] == 2
+
+
+async def test_a_sitemap_of_50000_urls_is_planned_at_once(here: Bench, shop: Site) -> None:
+    shop.pages["/s.xml"] = sitemap_of(shop.url(f"/p/{n}") for n in range(50_000))
+    new = JobRequest(sitemap=shop.url("/s.xml"), options=options(max_urls=0, max_concurrency=1))
+    job = await here.submit(new)
+    seen = await here.run(job, until=lambda job: bool(job.planned), batch=1)
+    assert seen.total == 50_000
+    assert shop.hits["/s.xml"] == 1
+
+
+async def test_long_lists_wait_as_an_object(here: Bench, shop: Site, tmp_path: Path) -> None:
+    shop.products(1200)
+    file = tmp_path / "list.txt"
+    file.write_text("# mine\n\n" + "\n".join(shop.url(f"/p/{n}") for n in range(1200)) + "\n")
+    job = await here.submit(JobRequest(file=file, options=options()))
+    assert await here.rows("SELECT kind, state FROM sources") == [("list", "reading")]
+    done = await here.run(job)
+    assert (done.state, done.total) == ("succeeded", 1200)
+    full = table(await here.export(job, "full.csv"))
+    assert [row["url"] for row in full] == [shop.url(f"/p/{n}") for n in range(1200)]
+
+
+async def test_a_bad_line_refuses_the_list_whole(here: Bench, shop: Site, tmp_path: Path) -> None:
+    file = tmp_path / "list.txt"
+    lines = [shop.url(f"/p/{n}") for n in range(1000)]
+    lines[700] = "htp:/nowhere"
+    lines[800] = "http://user:secret@x.example/"
+    file.write_text("\n".join(lines))
+    with pytest.raises(Invalid, match="line 701.*and 1 more") as caught:
+        await here.submit(JobRequest(file=file))
+    assert [f["field"] for f in caught.value.details["fields"]] == ["file.701", "file.801"]
+    assert "secret" not in str(caught.value.details)
+    assert await here.rows("SELECT count(*) FROM jobs") == [(0,)]
+    assert not (here.directory / "objects").exists()
+    with pytest.raises(Refused, match="private"):
+        await here.submit(JobRequest(urls=("http://192.168.1.1/",)))
+
+
+async def test_exports_can_be_made_on_demand(here: Bench, shop: Site) -> None:
+    from fyke.jobs.export import export_job
+
+    job = await here.crawl(JobRequest(urls=shop.urls(shop.products(3)), options=options(exports=[])))
+    assert await here.rows("SELECT count(*) FROM exports") == [(0,)]
+    for _ in range(2):
+        made = await export_job(here.exports, job.id, "full", "jsonl")
+        assert made.rows == 3
+    assert await here.rows("SELECT type, format FROM exports") == [("full", "jsonl")]
+    assert (await here.export(job.id, "full.jsonl")).count("\n") == 3
+
+
+async def test_exports_that_cannot_be_made_are_told(tmp_path: Path, shop: Site) -> None:
+    async def write(*_: object) -> None:
+        raise RuntimeError("no ink")
+
+    async with bench(tmp_path, write=write) as here:
+        job = await here.crawl(JobRequest(urls=shop.urls(shop.products(1)), options=options()))
+    assert job.state == "succeeded"
+    assert "no ink" in str(job.error_message)
