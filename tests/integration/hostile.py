@@ -152,6 +152,13 @@ async def ok(reply: Reply) -> None:
 
 
 @page
+async def close_after(reply: Reply) -> None:
+    """A good answer; the connection, said to stay open, is closed."""
+    await reply.whole(HTML, "Connection: keep-alive")
+    reply.keep = False
+
+
+@page
 async def status(reply: Reply) -> None:
     """The status of ?code=, with ?retry= as Retry-After."""
     lines = [f"Retry-After: {reply.asked.query['retry']}"] if "retry" in reply.asked.query else []

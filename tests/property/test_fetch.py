@@ -81,7 +81,7 @@ def test_a_text_in_utf_8_comes_back(text: str) -> None:
 def test_any_lines_are_a_head(lines: list[bytes]) -> None:
     head = read_head([b"HTTP/1.1 " + lines[0], *lines[1:]])
     assert head.size == 9 + sum(map(len, lines))
-    assert all(name == name.lower().strip() for name, _ in head.headers)
+    assert all(name == name.lower().strip(" \t\r\n") for name, _ in head.headers)
 
 
 @relaxed
@@ -92,7 +92,7 @@ def test_a_retry_after_is_seconds_or_nothing(value: str) -> None:
 
 
 @relaxed
-@given(st.sampled_from([200, 403, 404, 429, 503]), st.binary(max_size=200))
-def test_only_a_429_is_a_block_without_further_signs(status: int, body: bytes) -> None:
-    page = Page("", "", status, (), body, 0, 0, 0.0)
+@given(st.sampled_from([200, 403, 404, 429, 503]), st.text("lamp <>/=\"0123", max_size=200))
+def test_only_a_429_is_a_block_without_further_signs(status: int, body: str) -> None:
+    page = Page("", "", status, (), body.encode(), 0, 0, 0.0)
     assert (judge(page) is not None) == (status == 429)

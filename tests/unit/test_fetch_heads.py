@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from fyke.core.page import ErrorClass
-from fyke.fetch import inflate
+from fyke.fetch import headers, inflate
 from fyke.fetch.headers import read_head, wanted_type
 from fyke.fetch.inflate import PIECE, BadEncoding, inflater
 from fyke.fetch.options import PAGES
@@ -44,7 +44,6 @@ def test_the_status_line(line: bytes, status: int) -> None:
 
 
 def test_a_cookie_is_not_kept_in_the_cache_of_lines() -> None:
-    from fyke.fetch import headers  # its cache is what is looked at
 
     read_head([b"HTTP/1.1 200 OK\r\n", b"Set-Cookie: secret=1\r\n", b"\r\n"])
     assert not any(b"secret" in line for line in headers._lines)
