@@ -95,16 +95,16 @@ class Parts:
         listening = socket.create_server(("127.0.0.1", 0))
         config = uvicorn.Config(self.app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
-        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the test keeps its own
-        serving = asyncio.create_task(server._serve([listening]))
+        config.load()
+        server.lifespan = config.lifespan_class(config)
         try:
-            while not server.started:
-                await asyncio.sleep(0)
+            await server.startup([listening])
+            serving = asyncio.create_task(server.main_loop())
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
             await serving
-            listening.close()
+            await server.shutdown([listening])
 
 
 class HandWorker:

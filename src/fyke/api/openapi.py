@@ -18,6 +18,7 @@ __all__ = ["Given", "gives", "gives_file", "install"]
 REF: Final = "#/components/schemas/{name}"
 PARTS: Final = "x-schemas"  # where a route keeps the schemas that its view needs, until they are collected
 CONFLICTS: Final = "x-conflicts"
+IDEMPOTENT: Final = "x-idempotency-key"
 REQUEST_ID: Final[dict[str, Any]] = {
     "X-Request-ID": {
         "description": "The request's id: the caller's, if that was a UUID.",
@@ -58,6 +59,11 @@ Send an API key as `Authorization: Bearer`, `X-Api-Key` or `X-Service-Key`. A ke
 Ids are UUIDs: a malformed one is 422, one that names nothing is 404. Lists are paged by cursor: pass
 `meta.paging.next` as `cursor` until it is null."""
 
+ONCE: Final = """\
+With the header `Idempotency-Key` (up to 255 visible ASCII characters) the request can be sent again
+safely: for 24 hours the same key and body give the same answer, marked `Idempotency-Replayed: true`, and
+nothing is created twice. The same key with another body is refused (422, `idempotency_mismatch`)."""
+
 
 class Given(dict[str, Any]):
     """Keywords for a route's decorator."""
@@ -91,7 +97,7 @@ def gives(
         status_code=status,
         response_model=None,
         responses={status: answer} | ({also: answer | {"description": "It cannot."}} if also else {}),
-        openapi_extra={PARTS: parts, CONFLICTS: conflicts},
+        openapi_extra={PARTS: parts, CONFLICTS: conflicts, IDEMPOTENT: creates},
     )
 
 
@@ -105,7 +111,7 @@ def gives_file(description: str, *kinds: str, ranges: bool = False) -> Given:
         response_class=Response,
         response_model=None,
         responses=responses,
-        openapi_extra={PARTS: {}, CONFLICTS: False},
+        openapi_extra={PARTS: {}, CONFLICTS: False, IDEMPOTENT: False},
     )
 
 
@@ -172,6 +178,9 @@ def _failure_headers(status: str) -> dict[str, Any]:
 def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> None:
     """Add the failures that are possible here, and the key that is needed."""
     conflicts = operation.pop(CONFLICTS, False)
+    if operation.pop(IDEMPOTENT, False):
+        operation["description"] += f"\n\n{ONCE}"
+        operation[IDEMPOTENT] = {"header": "Idempotency-Key", "maxLength": 255, "kept": "24 h"}
     possible = list(ALWAYS)
     if path.startswith("/api/"):
         possible += WITH_KEY
@@ -186,6 +195,8 @@ def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> No
         possible += WRITING
     if conflicts:
         possible.append("409")
+    for parameter in operation.get("parameters", ()):
+        _say_absent(parameter["schema"])
     responses = operation["responses"]
     responses.pop("422", None)
     for answer in responses.values():
@@ -193,3 +204,11 @@ def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> No
             answer["headers"] = REQUEST_ID | answer.get("headers", {})
     for status in sorted(set(possible)):
         responses.setdefault(status, {"$ref": f"#/components/responses/{status}"})
+
+
+def _say_absent(schema: dict[str, Any]) -> None:
+    """A parameter that may be left out is never null: there is no way to write that."""
+    kinds = schema.pop("anyOf", None)
+    if kinds is not None:
+        (kind,) = (kind for kind in kinds if kind != {"type": "null"})
+        schema.update(kind)

@@ -4,12 +4,22 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fyke.api.cursor import CURSOR
 from fyke.api.urls import MAX_URL, URL
 from fyke.core.clock import from_iso
-from fyke.core.job import JobOptions
+from fyke.core.errors import UnknownName
+from fyke.core.job import EXPORT_FORMATS, JobOptions
+from fyke.store.retry_job import ERROR_CLASSES
 
 __all__ = [
     "Budgets",
@@ -52,9 +62,31 @@ Moment = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 Word = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Url = Annotated[
-    str,
-    Field(pattern=URL, max_length=MAX_URL, json_schema_extra={"examples": ["https://shop.example/1"]}),
+URL_SCHEMA: Final = {
+    "type": "string",
+    "pattern": URL,
+    "maxLength": MAX_URL,
+    "description": "An http or https URL. Addresses in place of host names need the operator's leave.",
+    "examples": ["https://shop.example/1"],
+}
+Url = Annotated[str, WithJsonSchema(URL_SCHEMA)]
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 2.0 is as whole as 2."""
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _error_class(name: str) -> str:
+    if name not in ERROR_CLASSES:
+        raise UnknownName("error_class", name, ERROR_CLASSES)
+    return name
+
+
+Amount = Annotated[int, Field(ge=0, le=LARGEST), BeforeValidator(_whole)]
+Priority = Annotated[int, Field(ge=-10, le=10), BeforeValidator(_whole)]
+ErrorClassName = Annotated[
+    str, AfterValidator(_error_class), WithJsonSchema({"type": "string", "enum": list(ERROR_CLASSES)})
 ]
 Large = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
 
@@ -83,16 +115,14 @@ class OptionsBody(Strict):
 
     target: Literal["product"] = Field(default="product", description="What is read from a page.")
     strategies: list[Literal["http"]] = Field(default=["http"], min_length=1, max_length=1)
-    max_urls: int = Field(default=10_000, ge=0, le=LARGEST)
-    max_concurrency: int = Field(
-        default=2, ge=0, le=LARGEST, description="Tasks that run at once; 0: no limit."
-    )
+    max_urls: Amount = 10_000
+    max_concurrency: Amount = Field(default=2, description="Tasks that run at once; 0: no limit.")
     allow_residential: bool = False
     traffic_budget_mb: Large = 100
     residential_limit_mb: Large = 50
     enable_firecrawl: bool = False
     time_limit_s: Large = 0
-    priority: int = Field(default=0, ge=-10, le=10, description="10 goes first.")
+    priority: Priority = Field(default=0, description="10 goes first.")
     schedule: None = Field(default=None, description="There are no schedules yet.")
     callback_url: Url | None = None
     exports: list[ExportFormat] = Field(
@@ -110,10 +140,24 @@ SOURCES: Final = ("urls", "sitemap_url", "site_url")
 
 
 def _one_source(schema: dict[str, Any]) -> None:
+    """Say what a type cannot: one source, and every line of a list a URL, or at least one if the others
+    are left out."""
+    any_line: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    schema["properties"]["urls"] |= {"anyOf": [any_line, {"type": "null"}]}
+    every = {"properties": {"urls": {"items": URL_SCHEMA}}}
+    some = {
+        "required": ["skip_invalid"],
+        "properties": {"skip_invalid": {"const": True}, "urls": {"contains": URL_SCHEMA}},
+    }
+    ways = {"urls": {"type": "array"}, "sitemap_url": {"type": "string"}, "site_url": {"type": "string"}}
     schema["oneOf"] = [
-        {"required": [name], "properties": {other: {"type": "null"} for other in SOURCES if other != name}}
-        for name in SOURCES
+        {
+            "required": [name],
+            "properties": {name: way} | {other: {"type": "null"} for other in SOURCES if other != name},
+        }
+        for name, way in ways.items()
     ]
+    schema["oneOf"][0]["anyOf"] = [every, some]
 
 
 class JobBody(Strict):
@@ -146,8 +190,8 @@ class JobBody(Strict):
 class Budgets(Strict):
     """New limits for a job that goes on; what is left out stays as it was."""
 
-    max_urls: int | None = Field(default=None, ge=0, le=LARGEST)
-    max_concurrency: int | None = Field(default=None, ge=0, le=LARGEST)
+    max_urls: Amount | None = None
+    max_concurrency: Amount | None = None
     traffic_budget_mb: Large | None = None
     residential_limit_mb: Large | None = None
     time_limit_s: Large | None = None
@@ -165,12 +209,23 @@ class ResumeBody(Strict):
 class RetryBody(Strict):
     """Which failures to run again; all, when nothing is said."""
 
-    error_class: Word | None = None
+    error_class: ErrorClassName | None = None
     host: Word | None = None
+
+
+def _whole_pages(schema: dict[str, Any]) -> None:
+    """WARC holds whole pages: there is only a full export of it."""
+    tables = [name for name in EXPORT_FORMATS if name != "warc"]
+    schema["anyOf"] = [
+        {"properties": {"type": {"const": "full"}}},
+        {"properties": {"format": {"enum": tables}}},
+    ]
 
 
 class ExportBody(Strict):
     """Which export to make."""
+
+    model_config = ConfigDict(json_schema_extra=_whole_pages)
 
     type: ExportType
     format: ExportFormat
@@ -203,7 +258,7 @@ class PagesQuery(ListQuery):
     """Which pages to list."""
 
     state: PageState | None = None
-    error_class: Word | None = None
+    error_class: ErrorClassName | None = None
 
 
 class ChangesQuery(ListQuery):
