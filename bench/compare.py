@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-__all__ = ["Comparison", "compare", "peer_rows"]
+__all__ = ["Comparison", "Row", "compare", "fyke_rows", "peer_rows"]
 
 UNCOMPARED = frozenset({"fetched_at"})
 """When a page was fetched differs from run to run; all else is to be equal."""
@@ -41,24 +41,28 @@ def peer_rows(path: Path) -> dict[str, Row]:
         return {row["url"]: row for row in map(json.loads, lines)}
 
 
-def _fyke_rows(directory: Path) -> dict[str, Row]:
+def fyke_rows(directory: Path) -> dict[str, Row]:
     """Fyke's full and seo exports in a directory, merged, by URL."""
     rows: dict[str, Row] = {}
     for kind in ("full", "seo"):
-        for path in sorted(directory.rglob(f"*{kind}*.csv")):
-            for row in _csv(path):
+        for path in sorted(directory.rglob(f"*{kind}*")):
+            for row in _rows(path):
                 rows.setdefault(row["url"], {}).update(row)
     return rows
 
 
-def _csv(path: Path) -> Iterator[Row]:
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        yield from csv.DictReader(lines)
+def _rows(path: Path) -> Iterator[Row]:
+    """The rows of an export, where it is one of the two formats read here."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as lines:
+            yield from csv.DictReader(lines)
+    elif path.suffix == ".jsonl":
+        with path.open(encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
 
 
-def compare(directory: Path, rows: dict[str, Row]) -> Comparison:
-    """Compare a peer's rows with Fyke's exports in `directory`, on the pages that both have."""
-    ours = _fyke_rows(directory)
+def compare(ours: dict[str, Row], rows: dict[str, Row]) -> Comparison:
+    """Compare a run's rows with Fyke's, on the pages that both have."""
     common = sorted(ours.keys() & rows.keys())
     differing: Counter[str] = Counter()
     example = ""

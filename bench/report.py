@@ -152,7 +152,7 @@ def _notes(report: Report) -> list[tuple[str, str]]:
         if found and found.failed:
             notes.append((f"{system.label} ({system.kind}) was not measured:", found.failed))
         elif found and found.same:
-            notes.append((f"{system.label} beside Fyke's exports:", found.same))
+            notes.append((f"{system.label} beside `fyke crawl`:", found.same))
     return notes
 
 
@@ -182,8 +182,8 @@ pages, so that a run lasts 10 to 25 seconds. Fyke runs with its egress guard, ro
 peers run without robots.txt, which is their default. Everybody logs warnings only. Queues get their tasks
 beforehand and are timed working them off.
 
-The peers' settings are the fastest we found for them: uvloop for Scrapy and crawlee-python, no session pool in
-crawlee-python, 10 tasks at a time in Procrastinate, 200 in BullMQ, everything else as it comes.
+The peers' settings are the fastest we found for them: uvloop for Scrapy and crawlee-python, no session pool
+in crawlee-python, 10 tasks at a time in Procrastinate, 200 in BullMQ, everything else as it comes.
 
 *Lowest – highest* and *spread* are over the rounds. *Of a core* is the CPU time used by the time taken: well
 below 100 % the client waited, for a server or the disk. *Memory* is the largest resident size of the
@@ -209,8 +209,9 @@ def document(report: Report) -> str:
 
 SAME = """Each crawler extracts all columns of the `full` and `seo` exports with its own tools: parsel for
 Scrapy and for crawlee-python, the faster of the two parsers that crawlee-python ships (the other is Beautiful
-Soup), with impit, its fastest client. Their rows are compared with Fyke's exports of the same URLs: numbers
-by value, JSON by content, all else as text, the time of fetching left out."""
+Soup), with impit, its fastest client. The rows of every measured run, Fyke's own included,
+are compared with what `fyke crawl` exports of the same URLs: numbers by value, JSON by content, all else as
+text, the time of fetching left out; and each run has to have a row for each of its URLs."""
 
 
 def _survival(report: Report) -> list[list[str]]:
@@ -223,7 +224,7 @@ def _survival(report: Report) -> list[list[str]]:
 
 
 def _same(report: Report) -> list[list[str]]:
-    rows = [["", "beside Fyke's exports"]]
+    rows = [["", "beside `fyke crawl`"]]
     for system in report.systems:
         found = report.measured.get(system.name)
         if found and found.same:

@@ -15,7 +15,7 @@ import msgspec
 
 import fyke
 from bench import pages
-from bench.compare import compare, peer_rows
+from bench.compare import Row, compare, fyke_rows, peer_rows
 from bench.environment import HERE, ROOT, prepare
 from bench.machine import cores, machine
 from bench.measure import Run, RunFailed, run
@@ -50,6 +50,7 @@ class Bench:
         self.runs: dict[str, list[Run]] = {system.name: [] for system in chosen}
         self.failed: dict[str, str] = {}
         self.same: dict[str, str] = {}
+        self.differing: set[str] = set()
         self.exports: Path | None = None
 
     def size(self, system: System) -> int:
@@ -81,7 +82,16 @@ class Bench:
         """Let Fyke crawl some of the pages as a user would, for its exports to be compared with."""
         directory = self.services.directory / "exports"
         directory.mkdir()
-        options = ["--target", "product", "--delay", "0", "--concurrency", str(CONCURRENCY)]
+        options = [
+            "--target",
+            "product",
+            "--delay",
+            "0",
+            "--concurrency",
+            str(CONCURRENCY),
+            "--format",
+            "csv",
+        ]
         command = [
             FYKE,
             "crawl",
@@ -114,16 +124,21 @@ class Bench:
         note = f"{rate:,.0f}/s, {found.core_share:.0%} of a core, {found.max_mb:,.0f} MB"
         print(f"  {system.name}: {note}", file=sys.stderr, flush=True)
         if turn.out.exists():
-            self.check(system, turn.out)
+            self.check(system, peer_rows(turn.out), size)
+        elif turn.exports.exists():
+            self.check(system, fyke_rows(turn.exports), size)
 
-    def check(self, system: System, out: Path) -> None:
-        """The first rows of a peer are compared; any later difference replaces the verdict."""
-        if self.exports is None or self.same.get(system.name, "").startswith("differ"):
+    def check(self, system: System, rows: dict[str, Row], size: int) -> None:
+        """What a run left is compared with the exports of `fyke crawl`; a bad verdict stays."""
+        if self.exports is None or system.name in self.differing:
             return
-        found = compare(self.exports, peer_rows(out))
+        found = compare(fyke_rows(self.exports), rows)
         self.same[system.name] = found.verdict
-        if found.example:
-            print(f"    e.g. {found.example}", file=sys.stderr)
+        if len(rows) != size:
+            self.same[system.name] = f"{len(rows)} rows of {size}"
+        if found.differing or len(rows) != size:
+            self.differing.add(system.name)
+            print(f"    {self.same[system.name]} {found.example}", file=sys.stderr, flush=True)
 
     def round(self, number: int) -> None:
         first = number % len(self.chosen)
@@ -157,8 +172,9 @@ def rate_of(system: System, found: Run, size: int) -> float:
     """Pages or tasks a second. A run that did not do all its work is none."""
     printed = found.printed
     unit = "pages" if system.kind == "crawl" else "tasks"
-    if printed.get(unit, size) != size:
-        raise RunFailed(f"{printed[unit]} of {size} {unit} came out")
+    done = printed.get("succeeded", printed[unit])
+    if done != size:
+        raise RunFailed(f"{done} of {size} {unit} came out")
     per_second = printed.get(f"{unit}_per_second")
     return float(per_second if per_second is not None else size / printed["seconds"])
 

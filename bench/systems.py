@@ -30,6 +30,11 @@ class Turn(Struct, frozen=True):
         """Where a crawler leaves its rows as JSON lines."""
         return self.directory / "rows.jsonl"
 
+    @property
+    def exports(self) -> Path:
+        """Where Fyke leaves its exports of a run."""
+        return self.directory / "exports"
+
     def sqlite(self) -> str:
         return f"sqlite:///{self.directory / 'fyke.db'}"
 
@@ -102,7 +107,8 @@ def _bare(turn: Turn) -> list[str]:
 def _fyke_crawl(database: Callable[[Turn], str]) -> Callable[[Turn], list[str]]:
     def command(turn: Turn) -> list[str]:
         options = ["--url-list", str(turn.url_list), "--concurrency", str(CONCURRENCY)]
-        return [FYKE, "bench", "crawl", "--json", *options, "--database", database(turn)]
+        out = ["--out", str(turn.exports)]  # written when the time has been taken
+        return [FYKE, "bench", "crawl", "--json", *options, "--database", database(turn), *out]
 
     return command
 
