@@ -101,6 +101,24 @@ def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_
     return msgspec.structs.replace(request, **{kind: source})
 
 
+def request_body(
+    source: str, kind: str | None, options: dict[str, Any], *, skip_invalid: bool
+) -> dict[str, Any]:
+    """The same for the API, which does not read files of this machine."""
+    kind = kind or _guess(source)
+    body: dict[str, Any] = {"options": options, "skip_invalid": skip_invalid}
+    if kind == "list":
+        if not Path(source).is_file():
+            raise Invalid(f"there is no file {source!r}", field="SOURCE")
+        lines = Path(source).read_text("utf-8", "replace").splitlines()
+        return body | {"urls": [u for u in map(str.strip, lines) if u and u[0] != "#"], "name": source}
+    if kind == "page":
+        return body | {"urls": [source]}
+    if kind not in KINDS:
+        raise UnknownName("--as", kind, KINDS)
+    return body | {f"{kind}_url": source}
+
+
 def _guess(source: str) -> str:
     if "://" not in source:
         return "list"

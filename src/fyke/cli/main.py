@@ -26,6 +26,13 @@ MODULES = {
     "serve": "serve",
     "worker": "serve",
     "crawl": "crawl",
+    "jobs": "jobs",
+    "exports": "exports",
+    "keys": "keys",
+    "db": "db",
+    "check": "check",
+    "doctor": "doctor",
+    "settings": "settings",
     "bench": "bench",
     "version": "version",
 }

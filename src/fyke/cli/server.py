@@ -110,34 +110,15 @@ class Ringing:
             self.bell.ring()
 
 
-class Server:
-    """See the module. It is also what the API calls: api.services.Services."""
+class Behind:
+    """What the API calls: see api.services.Services."""
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: Base, engine: Engine | None = None) -> None:
         self.base = base
-        settings = base.settings
-        self.engine = Engine(base, own_worker=settings.workers == 1)
-        self.changes = Bell()
-        self.http = Http(create_app(self), settings)
-        services: list[Service] = [self.engine, Ringing(base.queue, self.changes), self.http]
+        self.engine = engine
         self.processes: WorkerProcesses | None = None
-        if settings.workers > 1:
-            self.processes = WorkerProcesses(settings.workers, base.queue, settings.grace_seconds)
-            services.append(self.processes)
-        self.stack = Stack(services)
-        self.key_file: Path = settings.data_dir / "admin.key"
-        self.new_key = False
-
-    async def start(self) -> None:
-        await self.stack.start()
-        self.new_key = await ensure_admin_key(self.base.database, self.key_file)
-
-    async def stop(self) -> None:
-        await self.stack.stop()
-
-    @property
-    def address(self) -> str:
-        return self.http.address
+        self.changes = Bell()
+        self.registry = engine.registry if engine else CollectorRegistry()
 
     @property
     def settings(self) -> Settings:
@@ -159,10 +140,6 @@ class Server:
     def queue(self) -> SqlQueue:
         return self.base.queue
 
-    @property
-    def registry(self) -> CollectorRegistry:
-        return self.engine.registry
-
     async def submit(self, request: JobRequest) -> Prepared:
         return await self.base.submit(request)
 
@@ -170,9 +147,11 @@ class Server:
         return await make_export(self.base.export_parts(), job, type, format)
 
     async def health(self) -> EngineHealth:
-        worker = self.engine.worker
+        if self.engine is None:
+            return EngineHealth()
         parts: dict[str, Any] = {"workers_wanted": self.settings.workers}
         problems = []
+        worker = self.engine.worker
         if worker is not None:
             parts["worker"] = {"held": len(worker.held), "running": worker.running}
             if worker.problem is not None:
@@ -183,3 +162,33 @@ class Server:
             if alive < self.settings.workers:
                 problems.append(f"{alive} of {self.settings.workers} worker processes run")
         return EngineHealth(parts, tuple(problems), self.engine.metrics.lag_worst)
+
+
+class Server:
+    """See the module."""
+
+    def __init__(self, base: Base) -> None:
+        settings = base.settings
+        self.engine = Engine(base, own_worker=settings.workers == 1)
+        self.behind = Behind(base, self.engine)
+        self.http = Http(create_app(self.behind), settings)
+        services: list[Service] = [self.engine, Ringing(base.queue, self.behind.changes), self.http]
+        if settings.workers > 1:
+            processes = WorkerProcesses(settings.workers, base.queue, settings.grace_seconds)
+            self.behind.processes = processes
+            services.append(processes)
+        self.stack = Stack(services)
+        self.database = base.database
+        self.key_file: Path = settings.data_dir / "admin.key"
+        self.new_key = False
+
+    async def start(self) -> None:
+        await self.stack.start()
+        self.new_key = await ensure_admin_key(self.database, self.key_file)
+
+    async def stop(self) -> None:
+        await self.stack.stop()
+
+    @property
+    def address(self) -> str:
+        return self.http.address

@@ -15,12 +15,13 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from fyke.core import clock, ids
 from fyke.store.jobs import Job
 
-__all__ = ["console", "print_json", "progress_bar", "summary"]
+__all__ = ["console", "print_json", "print_table", "progress_bar", "summary"]
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -46,6 +47,11 @@ def progress_bar() -> Progress:
         transient=False,
         speed_estimate_period=10,
     )
+
+
+def print_table(table: Table) -> None:
+    """A table is a result: it goes to standard output, whole, however wide the terminal is."""
+    Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000).print(table)
 
 
 def print_json(value: Any) -> None:

@@ -8,12 +8,17 @@ import pycurl  # type: ignore[import-untyped]  # ships no types
 
 from fyke.fetch.poller import Poller, new_poller
 
-__all__ = ["ABORTED", "OK", "Multi", "Result"]
+__all__ = ["ABORTED", "OK", "Multi", "Result", "client_library"]
 
 Result = tuple[int, str]  # libcurl's code (0 is success) and its message
 
 OK: Final[Result] = (0, "")
 ABORTED: Final = pycurl.E_ABORTED_BY_CALLBACK
+
+
+def client_library() -> str:
+    """The library and its version, for people."""
+    return str(pycurl.version.split()[1])
 
 
 class Multi:

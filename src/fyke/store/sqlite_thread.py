@@ -18,10 +18,15 @@ from fyke.core.errors import DiskFull, StoreBusy, StoreError
 from fyke.store.conn import Conn
 from fyke.store.sqlite_conn import SqliteConn
 
-__all__ = ["SqliteThread"]
+__all__ = ["SqliteThread", "embedded_library"]
 
 T = TypeVar("T")
 SHARED = 8  # pieces of work that share a commit at the most
+
+
+def embedded_library() -> str:
+    """The library and its version, for people."""
+    return f"SQLite {sqlite3.sqlite_version}"
 
 
 class Work(Struct):

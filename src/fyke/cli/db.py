@@ -1,0 +1,42 @@
+"""`fyke db`: the database's schema."""
+
+from typing import Annotated
+
+import typer
+
+from fyke.cli.run import configured, run
+from fyke.cli.show import console, print_json
+from fyke.store.migrate import current, head, migrate
+
+__all__ = ["register"]
+
+db = typer.Typer(help="Look after the database's schema.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one object and nothing else.")]
+
+
+@db.command("migrate")
+def migrate_now(as_json: Json = False) -> None:
+    """Bring the database to this version's schema; running it again changes nothing."""
+    settings = configured(quiet=True)
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    version = run(migrate(settings.store_url))
+    if as_json:
+        print_json({"version": version})
+    else:
+        console.print(f"The database is at version {version}.", markup=False)
+
+
+@db.command("status")
+def status(as_json: Json = False) -> None:
+    """Say which version the database is at, and which one this Fyke knows."""
+    settings = configured(quiet=True)
+    found = {"version": run(current(settings.store_url)), "known": head()}
+    if as_json:
+        print_json(found)
+    else:
+        console.print(f"database: {found['version'] or 'empty'}; this Fyke: {found['known']}", markup=False)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(db, name="db")

@@ -1,0 +1,86 @@
+"""`fyke exports`: list them, make them, fetch them."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from fyke.cli.api import reach
+from fyke.cli.run import configured, run
+from fyke.cli.show import console, print_json, print_table
+
+__all__ = ["register"]
+
+exports = typer.Typer(help="List, make and fetch exports.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+@exports.command("list")
+def list_all(
+    job: Annotated[str | None, typer.Option(help="Only those of this job.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The most rows shown.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List exports, the newest first."""
+    found = run(_list(f"/jobs/{job}/exports" if job else "/exports", limit))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("id", "job", "type", "format", "bytes", "rows", "created", box=None)
+    for export in found:
+        cells = (export["id"], export["job_id"], export["type"], export["format"])
+        table.add_row(*cells, str(export["size_bytes"]), str(export["rows"]), export["created_at"][:19])
+    print_table(table)
+
+
+async def _list(path: str, limit: int) -> list[Any]:
+    async with reach(configured(quiet=True)) as api:
+        return [item async for item in api.every(path, limit)]
+
+
+@exports.command("make")
+def make(
+    job: Annotated[str, typer.Argument(help="The job's id.")],
+    kind: Annotated[str, typer.Option("--type", help="full, seo or diff.")] = "full",
+    format: Annotated[str, typer.Option(help="csv, xlsx, json, jsonl, parquet or warc.")] = "csv",
+    as_json: Json = False,
+) -> None:
+    """Write an export of what the job has by now."""
+    found = run(_make(job, kind, format))
+    if as_json:
+        print_json(found)
+    else:
+        console.print(f"{found['id']}: {found['rows']} rows, {found['size_bytes']} bytes", markup=False)
+
+
+async def _make(job: str, kind: str, format: str) -> Any:
+    async with reach(configured(quiet=True)) as api:
+        return await api.call("POST", f"/jobs/{job}/exports", {"type": kind, "format": format})
+
+
+@exports.command("get")
+def get(
+    export: Annotated[str, typer.Argument(help="The export's id.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file; its own name if not given.")
+    ] = None,
+) -> None:
+    """Fetch an export into a file."""
+    file = run(_get(export, out))
+    console.print(str(file), markup=False)
+
+
+async def _get(export: str, out: Path | None) -> Path:
+    async with reach(configured(quiet=True)) as api:
+        found = await api.call("GET", f"/exports/{export}")
+        file = out or Path(f"{found['type']}.{found['format']}")
+        body = await api.raw("GET", f"/exports/{export}/download")
+        await asyncio.to_thread(file.write_bytes, body)
+    return file
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(exports, name="exports")

@@ -1,0 +1,223 @@
+"""`fyke jobs`: look at jobs, and tell them to stop or go on."""
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from fyke.cli.api import Api, reach
+from fyke.cli.crawl import request_body
+from fyke.cli.exits import exit_of_state
+from fyke.cli.run import configured, run
+from fyke.cli.show import console, print_json, print_table, progress_bar
+from fyke.core.job import ENDED
+
+__all__ = ["register"]
+
+jobs = typer.Typer(help="Look at jobs, and tell them to stop or go on.", no_args_is_help=True)
+
+Job = Annotated[str, typer.Argument(help="The job's id.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Limit = Annotated[int, typer.Option(min=1, help="The most rows shown.")]
+
+
+async def _call(method: str, path: str, body: Any = None) -> Any:
+    async with reach(configured(quiet=True)) as api:
+        return await api.call(method, path, body)
+
+
+async def _rows(path: str, limit: int, **query: Any) -> list[Any]:
+    async with reach(configured(quiet=True)) as api:
+        return [item async for item in api.every(path, limit, **query)]
+
+
+def _print_job(job: Any, as_json: bool) -> None:
+    if as_json:
+        print_json(job)
+        return
+    for name, value in job.items():
+        if name not in ("options", "progress"):
+            console.print(f"{name.replace('_', ' '):>22}  {'' if value is None else value}", markup=False)
+
+
+@jobs.command("create")
+def create(
+    source: Annotated[str, typer.Argument(help="A page, a site, a sitemap, or a file of URLs.")],
+    kind: Annotated[str | None, typer.Option("--as", help="page, site, sitemap or list.")] = None,
+    target: Annotated[str, typer.Option(help="What the pages are read as.")] = "product",
+    max_urls: Annotated[int, typer.Option(min=0, help="The most URLs taken; 0: no limit.")] = 10_000,
+    concurrency: Annotated[int, typer.Option(min=0, help="Requests at once.")] = 2,
+    priority: Annotated[int, typer.Option(min=-10, max=10, help="Higher goes first.")] = 0,
+    skip_invalid: Annotated[bool, typer.Option(help="Leave out lines that are no URL.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a job; a server or worker does it."""
+    options = {"target": target, "max_urls": max_urls, "max_concurrency": concurrency, "priority": priority}
+    body = request_body(source, kind, options, skip_invalid=skip_invalid)
+    _print_job(run(_call("POST", "/jobs", body)), as_json)
+
+
+@jobs.command("list")
+def list_all(
+    domain: Annotated[str | None, typer.Option(help="Only jobs of this domain.")] = None,
+    state: Annotated[str | None, typer.Option(help="Only jobs in this state.")] = None,
+    limit: Limit = 20,
+    as_json: Json = False,
+) -> None:
+    """List jobs, the newest first."""
+    found = run(_rows("/jobs", limit, domain=domain, state=state))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("id", "state", "domain", "source", "done", "total", "failed", "created", box=None)
+    for job in found:
+        done = job["succeeded"] + job["failed"] + job["skipped"]
+        table.add_row(
+            job["id"], job["state"], job["domain"], job["source"], str(done), str(job["total"]),
+            str(job["failed"]), job["created_at"][:19],
+        )  # fmt: skip
+    print_table(table)
+
+
+@jobs.command("show")
+def show(job: Job, as_json: Json = False) -> None:
+    """Show a job, its counters and how far it is."""
+    _print_job(run(_call("GET", f"/jobs/{job}")), as_json)
+
+
+@jobs.command("cancel")
+def cancel(job: Job, as_json: Json = False) -> None:
+    """Hand out no more of the job's tasks; what runs may finish."""
+    _print_job(run(_call("POST", f"/jobs/{job}/cancel")), as_json)
+
+
+@jobs.command("resume")
+def resume(
+    job: Job,
+    max_urls: Annotated[int | None, typer.Option(min=0, help="Another budget of URLs.")] = None,
+    max_mb: Annotated[float | None, typer.Option(min=0, help="Another budget of megabytes.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Go on where the job stopped."""
+    given = {"max_urls": max_urls, "traffic_budget_mb": max_mb}
+    options = {name: value for name, value in given.items() if value is not None}
+    body = {"options": options} if options else None
+    _print_job(run(_call("POST", f"/jobs/{job}/resume", body)), as_json)
+
+
+@jobs.command("retry")
+def retry(
+    job: Job,
+    error_class: Annotated[str | None, typer.Option(help="Only failures of this class.")] = None,
+    host: Annotated[str | None, typer.Option(help="Only failures at this host.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the job's failures again."""
+    given = {"error_class": error_class, "host": host}
+    body = {name: value for name, value in given.items() if value is not None}
+    found = run(_call("POST", f"/jobs/{job}/retry", body))
+    if as_json:
+        print_json(found)
+    else:
+        console.print(f"{found['retried']} failures run again")
+
+
+@jobs.command("delete")
+def delete(job: Job, as_json: Json = False) -> None:
+    """Delete the job and everything that came of it."""
+    found = run(_call("DELETE", f"/jobs/{job}"))
+    if as_json:
+        print_json(found)
+    else:
+        console.print("Deleted.")
+
+
+@jobs.command("pages")
+def pages(
+    job: Job,
+    state: Annotated[str | None, typer.Option(help="succeeded, failed, skipped or quarantined.")] = None,
+    limit: Limit = 20,
+    as_json: Json = False,
+) -> None:
+    """List the job's pages in the order of its plan."""
+    found = run(_rows(f"/jobs/{job}/pages", limit, state=state))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("state", "status", "url", "title", "error", box=None)
+    for page in found:
+        status = "" if page["http_status"] is None else str(page["http_status"])
+        table.add_row(page["state"], status, page["url"], page["title"] or "", page["error_class"] or "")
+    print_table(table)
+
+
+@jobs.command("errors")
+def errors(job: Job, as_json: Json = False) -> None:
+    """Count the job's failures by class and host."""
+    found = run(_call("GET", f"/jobs/{job}/errors"))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("class", "host", "count", "for instance", box=None)
+    for group in found:
+        sample = group["samples"][0]["url"] if group["samples"] else ""
+        table.add_row(group["error_class"], group["host"], str(group["count"]), sample)
+    print_table(table)
+
+
+@jobs.command("diff")
+def diff(
+    job: Job,
+    change: Annotated[str | None, typer.Option(help="ADDED, REMOVED, MODIFIED or UNCHANGED.")] = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+) -> None:
+    """Show what the job found changed."""
+    found = run(_rows(f"/jobs/{job}/diff", limit, change_type=change))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("change", "url", "fields", "price", "was", box=None)
+    for row in found:
+        table.add_row(
+            row["change_type"], row["url"], str(row["fields_changed"]),
+            str(row["price_curr"] or ""), str(row["price_prev"] or ""),
+        )  # fmt: skip
+    print_table(table)
+
+
+@jobs.command("watch")
+def watch(job: Job, as_json: Json = False) -> int:
+    """Follow the job until it has ended."""
+    found = run(_watch(job, show=not as_json))
+    if as_json:
+        print_json(found)
+    else:
+        console.print(found["state"])
+    return exit_of_state(found["state"])
+
+
+async def _watch(job: str, *, show: bool) -> Any:
+    async with reach(configured(quiet=True)) as api:
+        if not show:
+            return await _until_ended(api, job, None)
+        with progress_bar() as bar:
+            line = bar.add_task(job[:8], total=None)
+            return await _until_ended(
+                api, job, lambda done, total: bar.update(line, completed=done, total=total or None)
+            )
+
+
+async def _until_ended(api: Api, job: str, tell: Any) -> Any:
+    while True:
+        found = await api.call("GET", f"/jobs/{job}")
+        if tell is not None:
+            tell(found["succeeded"] + found["failed"] + found["skipped"], found["total"])
+        if found["state"] in ENDED:
+            return found
+        await asyncio.sleep(0.5)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(jobs, name="jobs")

@@ -1,0 +1,65 @@
+"""`fyke keys`: who may use the API."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from fyke.cli.api import reach
+from fyke.cli.run import configured, run
+from fyke.cli.show import console, print_json, print_table
+
+__all__ = ["register"]
+
+keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+async def _call(method: str, path: str, body: Any = None) -> Any:
+    async with reach(configured(quiet=True)) as api:
+        return await api.call(method, path, body)
+
+
+@keys.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    scope: Annotated[
+        list[str] | None, typer.Option(help="admin, submit, read or worker; may be given again.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a key. Its token is shown this once."""
+    found = run(_call("POST", "/keys", {"name": name, "scopes": scope or ["read"]}))
+    if as_json:
+        print_json(found)
+    else:
+        print(found["token"])
+
+
+@keys.command("list")
+def list_all(as_json: Json = False) -> None:
+    """List keys, the newest first."""
+    found = run(_call("GET", "/keys"))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("id", "name", "scopes", "created", "last used", box=None)
+    for key in found:
+        used = (key["last_used_at"] or "")[:19]
+        table.add_row(key["id"], key["name"], ",".join(key["scopes"]), key["created_at"][:19], used)
+    print_table(table)
+
+
+@keys.command("revoke")
+def revoke(key: Annotated[str, typer.Argument(help="The key's id.")], as_json: Json = False) -> None:
+    """Accept the key no more."""
+    found = run(_call("DELETE", f"/keys/{key}"))
+    if as_json:
+        print_json(found)
+    else:
+        console.print("Revoked.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(keys, name="keys")
