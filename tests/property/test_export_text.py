@@ -131,7 +131,10 @@ def test_marks_can_be_taken_back(text: str) -> None:
     assert restore(text) == text or "'" in text
 
 
-FORMULA = re.compile(r"[\s\x00-\x1f]*[=＝]|[\s\x00-\x1f]*[+\-@＋－＠].*?(?:[A-Za-z]\(|\|.*!|'!)", re.DOTALL)
+FORMULA = re.compile(
+    r"""[\s\x00-\x1f]*(?:[=＝]|[+\-@＋－＠][\s+@-]*[\w"'($\[{.#\\].*?(?:[A-Za-z][0-9]*\(|\|.*!|'!))""",
+    re.DOTALL,
+)
 
 
 @TEXTS
@@ -148,10 +151,12 @@ def test_no_cell_of_csv_is_a_formula(text: str) -> None:
 @TEXTS
 @given(st.lists(TEXT, min_size=1, max_size=4).map("".join))
 def test_no_cell_is_one_where_semicolons_separate(text: str) -> None:
-    """As Excel reads the file in half of Europe: quotes within a field mean nothing, lines end rows."""
+    """As Excel reads the file in half of Europe: quotes within a field mean nothing, lines end rows. A
+    formula cannot have a quote right after something complete."""
     data = written("full", "csv", [page(title=text, h1=text)]).decode()
     for cell in re.split("[;\r\n]", data):
-        assert not FORMULA.match(cell.lstrip(' "'))
+        formula = FORMULA.match(cell.lstrip(' "'))
+        assert not formula or re.match(r'[^"]*[\w.?!%)\]}][\s\x00-\x1f]*"', cell.lstrip(' "'))
 
 
 LEGITIMATE = st.one_of(

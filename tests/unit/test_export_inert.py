@@ -36,6 +36,9 @@ LEGITIMATE = [
     "+Plus! Size",
     "title\n- item",
     "a = b",
+    "Great ;-)",
+    "sizes; - red; - blue",
+    "sizes; -5; +5 %",
     "a;b;c",
     "https://shop.example/a;b=c?d=e",
     '{"a":"=1+1"}',
@@ -75,6 +78,12 @@ FORMULAS = [
     'x;"=1+1";y',
     "x\n=1+1",
     "x\t@SUM(1)",
+    "\n-\rSUM(A1)",
+    "x;-1&",
+    'x;-1&"',
+    "x;-",
+    "x;-'a",
+    "x\n+cmd|",
     "https://evil.example/;=cmd|'/c'!A0;",
 ]
 
@@ -93,7 +102,7 @@ def test_made_inert_and_restored(text: str) -> None:
     assert restore(marked) == text
 
 
-@pytest.mark.parametrize("text", ["'=1", "''=1", "x;'=1", "'\u00a0=1"])
+@pytest.mark.parametrize("text", ["'=1", "''=1", "x;'=1", " '=1", "\t''=1"])
 def test_marks_that_were_there_before(text: str) -> None:
     assert inert(text) != text
     assert restore(inert(text)) == text

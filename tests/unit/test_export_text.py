@@ -22,7 +22,7 @@ FULL_CSV = (
 SEO_CSV = (
     "url,fetched_at,title,meta_description,h1,og_title,og_description,og_image,twitter_title,"
     "twitter_description,canonical,robots,hreflang,images_alt_joined\r\n"
-    'https://shop.example/p/1,2026-03-01T09:30:00.125Z,Oak table,Tables; and more,"Oak table, large",Oak,'
+    'https://shop.example/p/1,2026-03-01T09:30:00.125Z,Oak table,"Tables; and more","Oak table, large",Oak,'
     'Solid oak,https://shop.example/1.jpg,Oak!,Oak?,https://shop.example/p/1,"index,follow",'
     "en=https://shop.example/p/1|de=https://shop.example/de/p/1,front|side\r\n"
 )
@@ -30,8 +30,8 @@ DIFF_CSV = (
     "url,prev_crawl_at,curr_crawl_at,change_type,fields_changed,price_prev,price_curr,"
     "availability_prev,availability_curr,title_prev,title_curr\r\n"
     "https://shop.example/p/1,,2026-03-01T09:30:00.125Z,ADDED,,,19.90,,,,Lamp\r\n"
-    "https://shop.example/p/2,2026-03-01T09:29:59.125Z,2026-03-01T09:30:00.125Z,MODIFIED,price;title,"
-    "10.00,9.50,InStock,OutOfStock,Lamp,'=Lamp\r\n"
+    "https://shop.example/p/2,2026-03-01T09:29:59.125Z,2026-03-01T09:30:00.125Z,MODIFIED,"
+    '"price;title",10.00,9.50,InStock,OutOfStock,Lamp,\'=Lamp\r\n'
 )
 FULL_JSONL = (
     '{"url":"https://shop.example/p/1","final_url":"https://shop.example/p/1?v=1","http_status":200,'

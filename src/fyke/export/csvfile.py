@@ -4,6 +4,7 @@ Written column by column with joins instead of the csv module, which looks at ev
 cell in turn: measured with 200,000 rows of 16 columns, 0.8 s against 2.9 s for the writing alone.
 """
 
+import re
 from typing import BinaryIO, Final
 
 from fyke.export.inert import BREAKS, STARTS, inert
@@ -41,19 +42,19 @@ def _text(values: Cells) -> list[str]:
     cells: list[str] = [value or "" for value in values]
     look = BETWEEN.join(cells)
     if any(character in look for character in BREAKS):
-        cells = [inert(cell) for cell in cells]
-    elif not STARTS.isdisjoint([cell[:1] for cell in cells]):
+        # quoted, as `inert` wants it
+        return [_quoted(inert(cell)) if _special(cell) else inert(cell) for cell in cells]
+    if not STARTS.isdisjoint([cell[:1] for cell in cells]):
         cells = [inert(cell) if cell[:1] in STARTS else cell for cell in cells]
     if '"' in look:
-        return [f'"{cell.replace(QUOTE, QUOTES)}"' if _special(cell) else cell for cell in cells]
-    if "," in look or "\n" in look or "\r" in look:
-        return [f'"{cell}"' if _special(cell) else cell for cell in cells]
+        return [_quoted(cell) if '"' in cell or "," in cell else cell for cell in cells]
+    if "," in look:
+        return [f'"{cell}"' if "," in cell else cell for cell in cells]
     return cells
 
 
-QUOTE: Final = '"'
-QUOTES: Final = '""'
+_special: Final = re.compile(f'[,"{BREAKS}]').search
 
 
-def _special(cell: str) -> bool:
-    return "," in cell or '"' in cell or "\n" in cell or "\r" in cell
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'

@@ -14,7 +14,8 @@ What is left that a spreadsheet might look up is a bare word, a name that the fi
 
 White space and full-width forms are seen through. A reader that separates by semicolon or tab, as Excel
 does in half of Europe, honours no quote within its own fields; so what follows a `;`, a tab or a line
-break within the text is judged as if it started a cell.
+break within the text is judged as if it started a cell. Such text has to be quoted: the closing quote is
+what ends a formula there, unless it is in the middle of something.
 
 `restore` undoes exactly what `inert` did: a text that already starts with apostrophes before such a
 formula gets one more, so that one can always be taken away.
@@ -39,11 +40,12 @@ SKIPPED: Final = (
 STARTS: Final = frozenset(SIGNS + SKIPPED + "'")
 BREAKS: Final = ";\t\r\n"
 
-# Where a formula may start: the place after the break, and the apostrophes that stand there already.
-# Only after a break may a quote come first: at the start of a cell it is text to every reader.
+# Where a formula may start: after white space at the start of the cell, or after a break; and the
+# apostrophes that stand there already. Only after a break may quotes come before the formula: at the
+# start of a cell they are text to every reader.
 START: Final = re.compile(
-    rf"(?:^|(?P<break>[{BREAKS}]))(?P<marks>'*+)"
-    rf"(?=(?(break)[{SKIPPED}\"]*+|[{SKIPPED}]*+)(?P<formula>[{SIGNS}]))"
+    rf"(?:^[{SKIPPED}\t\r\n]*+|(?P<break>[{BREAKS}]))(?P<marks>'*+)"
+    rf"(?=(?(break)[{SKIPPED}\"]*+)(?P<formula>[{SIGNS}]))"
 )
 ENDS: Final = {";": re.compile("[;\r\n]"), "\t": re.compile("[\t\r\n]")}
 LINE_END: Final = re.compile("[\r\n]")
@@ -54,11 +56,16 @@ PHONE: Final = re.compile(r"\+(?=(?:\D*+\d){6})(?!(?:\D*+\d){16})[\d\s().\-/\u20
 
 # A function's name directly before its parenthesis; or apart from it, unless only words stand within.
 WORDS: Final = r"""(?:(?![A-Za-z]{1,3}\d)[^()"'&:!|$\[\]{}])++\)"""
-CALLS: Final = re.compile(rf"(?<![\w.])[^\W\d][\w.]*+(?:\(|\s++\((?!{WORDS}))").search
+CALLS: Final = re.compile(rf"[^\W\d][\d.]*+(?:\(|\s++\((?!{WORDS}))").search
 REFERS: Final = re.compile(r"[\w'\])}]!['\w$#\[(]").search
 CALCULATES: Final = re.compile(
     r"""(?=\D*+\d)(?:[\d\s.,:%+\-*/^&=<>()@]|\$?[A-Za-z]{1,3}\$?\d|"[^"]*+")++"""
 ).fullmatch
+# What a formula may end with when more is to come: `"` and the rest of the line, in a CSV cell that a
+# reader of another separator does not see the end of.
+OPEN: Final = frozenset("'{[|")
+OPERAND_END: Final = re.compile(r"[\w.?!%)\]}]").match
+NEVER: Final = re.compile(r"[\s=+@-]*[^\w\s=+@\"'(\[{$#.\\-]").match
 
 
 def _runs(text: str) -> bool:
@@ -76,11 +83,17 @@ def _formula(match: re.Match[str]) -> bool:
     """Whether what follows the match is a formula, up to where its reader would end the cell. Marks
     within it do not count, so that marking changes no decision."""
     start = match.start("formula")
-    stop = None
-    if match["break"]:
-        end = ENDS.get(match["break"], LINE_END).search(match.string, start)
-        stop = end.start() if end else None
-    return _runs(MARKED.sub("", match.string[start:stop]))
+    if not match["break"]:
+        return _runs(MARKED.sub("", match.string[start:]))
+    end = ENDS.get(match["break"], LINE_END).search(match.string, start)
+    text = MARKED.sub("", match.string[start : end.start() if end else None])
+    return _runs(text) or (end is None and _continues(text))
+
+
+def _continues(text: str) -> bool:
+    """Whether a formula could begin with the text and go on in the next cell."""
+    text = normalize("NFKC", text).rstrip(SKIPPED + '"')
+    return not NEVER(text) and not (OPERAND_END(text[-1:]) and OPEN.isdisjoint(text))
 
 
 def _mark(match: re.Match[str]) -> str:
