@@ -12,7 +12,7 @@ from fyke.core.page import ErrorClass, Failed, Page, Request
 from fyke.egress.guard import Guard
 from fyke.fetch.client import HttpClient
 from fyke.fetch.options import PAGES, FetchOptions, Limits
-from tests.integration.hostile import HTML, HostileServer, bomb
+from tests.integration.hostile import HTML, HostileServer, Reply, bomb
 
 LIMITS = Limits(
     header_bytes=16 * 1024,
@@ -183,6 +183,7 @@ async def test_a_hop_can_be_left_to_the_caller(server: HostileServer, client: Ht
     assert isinstance(page, Page)
     assert page.status == 302
     assert page.header("location") == "http://elsewhere.test/"
+    assert page.body == b""
     assert seen == [(server.url("/to?url=http://elsewhere.test/"), "http://elsewhere.test/")]
     assert isinstance(await client.fetch(Request(server.url("/chain?n=1")), options), Page)
 
@@ -208,6 +209,24 @@ async def test_cookies_do_not_outlive_their_request(server: HostileServer, clien
         assert isinstance(page, Page)
         assert page.status == 200
     assert [asked.headers.get("cookie") for asked in server.asked] == [None, "seen=yes", None, "seen=yes"]
+
+
+async def test_the_final_url_is_canonical(server: HostileServer, client: HttpClient) -> None:
+    url = server.url("/a/../ok#part").replace("http:", "HTTP:")
+    page = await client.fetch(Request(url))
+    assert isinstance(page, Page)
+    assert (page.url, page.final_url, page.history) == (url, server.url("/ok"), ())
+
+
+async def test_a_message_tells_no_query(server: HostileServer, client: HttpClient) -> None:
+    async def on(reply: Reply) -> None:
+        await reply.redirect(reply.asked.path + "?token=secret")
+
+    server.extra = {"/around": on}
+    for path in ("/around", "/to?url=mailto:me?token=secret"):
+        failed = await client.fetch(Request(server.url(path)))
+        assert isinstance(failed, Failed)
+        assert "secret" not in failed.message
 
 
 async def test_connections_are_kept_open(server: HostileServer, client: HttpClient) -> None:
@@ -258,6 +277,9 @@ async def test_a_body_may_be_cut_instead_of_refused(server: HostileServer, clien
     page = await client.fetch(Request(server.url("/endless-body")), options)
     assert isinstance(page, Page)
     assert page.body == b"a" * 1000
+    failed = await client.fetch(Request(server.url("/endless-body"), max_bytes=64 * 1024))
+    assert isinstance(failed, Failed)
+    assert failed.error_class == ErrorClass.BODY_TOO_LARGE
     page = await client.fetch(
         Request(server.url("/bombs?kind=zstd")), FetchOptions(max_inflated=5000, truncate=True)
     )

@@ -45,8 +45,8 @@ def test_the_status_line(line: bytes, status: int) -> None:
 
 def test_a_cookie_is_not_kept_in_the_cache_of_lines() -> None:
 
-    read_head([b"HTTP/1.1 200 OK\r\n", b"Set-Cookie: secret=1\r\n", b"\r\n"])
-    assert not any(b"secret" in line for line in headers._lines)
+    read_head([b"HTTP/1.1 200 OK\r\n", b"Set-Cookie: crumb=1\r\n", b"\r\n"])
+    assert not any(b"crumb" in line for line in headers._lines)
     for number in range(10_000):
         read_head([b"HTTP/1.1 200 OK\r\n", b"X: %d\r\n" % number, b"\r\n"])
     assert len(headers._lines) <= headers.CACHED_LINES

@@ -13,7 +13,9 @@ import pycurl  # type: ignore[import-untyped]  # ships no types
 
 from fyke.core import clock
 from fyke.core.page import ErrorClass, Failed, Page, Request
+from fyke.egress.addresses import parse
 from fyke.egress.guard import Guard
+from fyke.fetch.headers import REDIRECTS
 from fyke.fetch.inflate import ACCEPT_ENCODING
 from fyke.fetch.multi import ABORTED, Multi
 from fyke.fetch.options import PAGES, ClientOptions, FetchOptions, Limits
@@ -24,8 +26,8 @@ from fyke.fetch.trip import Trip
 
 __all__ = ["HttpClient"]
 
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 LOOK_EVERY: Final = 0.25  # seconds between looks at what is under way
+MOST_ASKS: Final = 256
 CONTROLS: Final = dict.fromkeys((*range(32), 127))
 
 
@@ -48,7 +50,8 @@ class HttpClient:
         self._idle: list[Transfer] = []
         self._busy: set[Transfer] = set()
         self._look: TimerHandle | None = None
-        self._last_ask: tuple[FetchOptions, Ask] | None = None
+        # By identity, which is quicker than by value; the options are kept so that it stays theirs.
+        self._asks: dict[int, tuple[FetchOptions, Ask]] = {}
 
     async def start(self) -> None:
         self._loop = get_running_loop()
@@ -126,9 +129,9 @@ class HttpClient:
 
     def _ask(self, request: Request, options: FetchOptions) -> Ask:
         plain = not (request.etag or request.last_modified or request.max_bytes)
-        last = self._last_ask
-        if plain and last is not None and last[0] is options:
-            return last[1]
+        known = self._asks.get(id(options)) if plain else None
+        if known is not None:
+            return known[1]
         lines = [
             f"User-Agent: {options.user_agent or self._user_agent}",
             f"Accept: {options.accept}",
@@ -147,7 +150,9 @@ class HttpClient:
             gunzip=options.gunzip,
         )
         if plain:
-            self._last_ask = (options, ask)
+            if len(self._asks) >= MOST_ASKS:
+                self._asks.clear()
+            self._asks[id(options)] = (options, ask)
         return ask
 
     async def _prepare(self, trip: Trip, transfer: Transfer) -> Problem | None:
@@ -156,6 +161,8 @@ class HttpClient:
         if admission.refusal is not None:
             kind = ErrorClass.REFUSED if admission.readable else ErrorClass.INVALID_URL
             return kind, admission.refusal
+        if trip.url != admission.href:  # asked for in another spelling, or with a fragment
+            trip.url = admission.href.partition("#")[0]
         left = trip.time_left()
         if left <= 0:
             return ErrorClass.TIMEOUT, f"not done within {trip.total:g} s, redirects included"
@@ -172,7 +179,7 @@ class HttpClient:
     async def _pin(self, href: str, host: str, transfer: Transfer) -> Problem | None:
         """Connect to what the resolver that was given says."""
         resolver = self._guard.resolver
-        if resolver is None or host.startswith("["):
+        if resolver is None or parse(host) is not None:
             return None
         try:
             addresses = list(await resolver(host))

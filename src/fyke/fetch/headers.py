@@ -5,8 +5,9 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["Head", "read_head", "wanted_type"]
+__all__ = ["REDIRECTS", "Head", "read_head", "wanted_type"]
 
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 CACHED_LINES: Final = 4096
 CACHED_LENGTH: Final = 100
 CRLF, LF = b"\r\n", b"\n"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fyke.core.page import ErrorClass
 from fyke.egress.guard import Guard
-from fyke.fetch.headers import Head, read_head, wanted_type
+from fyke.fetch.headers import REDIRECTS, Head, read_head, wanted_type
 from fyke.fetch.inflate import BadEncoding, Inflater, inflater
 from fyke.fetch.multi import Result
 from fyke.fetch.options import ClientOptions, Limits
@@ -57,6 +57,7 @@ class Transfer:
         self._ask: Ask
         self._inflated = 0
         self._left = 0
+        self._redirect = False
         self._headers_set: tuple[bytes, ...] = ()
         self._timeout_set = 0
         self.curl = self._new_curl(options)
@@ -98,6 +99,7 @@ class Transfer:
         self._ask = ask
         self.inflater = None
         self._inflated = 0
+        self._redirect = False
         curl = self.curl
         curl.setopt(pycurl.URL, url)
         if self._headers_set != ask.headers:
@@ -151,6 +153,9 @@ class Transfer:
         return None
 
     def body(self) -> bytes:
+        """What came, inflated; of a redirect nothing: nobody reads it."""
+        if self._redirect:
+            return b""
         chunks = self.chunks
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
@@ -187,7 +192,8 @@ class Transfer:
             return head
         self._left = ask.body_bytes
         status = head.status
-        if 300 <= status < 400:
+        self._redirect = status in REDIRECTS
+        if self._redirect:
             self._left = SWALLOWED
             return head
         if 200 <= status < 300 and ask.types and not wanted_type(head.get("content-type"), ask.types):
@@ -230,7 +236,7 @@ class Transfer:
 
     def _cut(self, chunk: bytes) -> int:
         """More than is allowed came: keep what fits, or give up."""
-        if self._ask.truncate or self._left == SWALLOWED:
+        if self._ask.truncate or self._redirect:
             self.truncated = True
             if self.inflater is None:
                 self.chunks.append(chunk[: len(chunk) - (self.wire - self._left)])

@@ -61,11 +61,13 @@ class Trip:
         try:
             url = join(self.url, _as_browsers_read(target))
         except InvalidUrl as error:
-            shown = target[:SHOWN]
-            return ErrorClass.INVALID_URL, f"redirected to {shown!r}, which cannot be used: {error.message}"
+            return (
+                ErrorClass.INVALID_URL,
+                f"redirected to {_shown(target)!r}, which cannot be used: {error.message}",
+            )
         new_cookies = self._keep_cookies(head)
         if (url == self.url or url in self.history) and not new_cookies:
-            return ErrorClass.TOO_MANY_REDIRECTS, f"redirects go in a circle, by {url[:SHOWN]}"
+            return ErrorClass.TOO_MANY_REDIRECTS, f"redirects go in a circle, by {_shown(url)}"
         if len(self.history) >= most:
             return ErrorClass.TOO_MANY_REDIRECTS, f"more than {most} redirects"
         may_follow = self.options.may_follow
@@ -115,6 +117,11 @@ class Trip:
             bytes_in=self.bytes_in,
             retry_after=retry_after(head.get("retry-after"), now) if head else None,
         )
+
+
+def _shown(url: str) -> str:
+    """A URL for a message: without its query, which may hold what is secret."""
+    return url.partition("?")[0][:SHOWN]
 
 
 def _as_browsers_read(location: str) -> str:
