@@ -11,7 +11,8 @@ that something could be absent from.
 
 import random
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
@@ -203,11 +204,12 @@ class Reading:
     async def _read_list(self) -> None:
         try:
             body = await self.parts.objects.open(self.payload.location)
-            async for some in lines(gunzipped(body, 1 << 40)):
-                for url in some:
-                    await self._add(url)
-                if await self._turn_is_over():
-                    return
+            async with aclosing(body):
+                async for some in lines(gunzipped(body, 1 << 40)):
+                    for url in some:
+                        await self._add(url)
+                    if await self._turn_is_over():
+                        return
         except ObjectNotFound as error:
             self.report.lose(error.message)
             return
@@ -223,11 +225,12 @@ class Reading:
         body = await self._kept(url, must_be=must_be)
         if body is None:
             return
-        async for entries in read_sitemap(body, self.report):
-            for entry in entries:
-                await self._take(url, entry)
-            if await self._turn_is_over():
-                return
+        async with aclosing(body):
+            async for entries in read_sitemap(body, self.report):
+                for entry in entries:
+                    await self._take(url, entry)
+                if await self._turn_is_over():
+                    return
         await self._flush()
         await self._flush_sources()
         if self._count and not self._usable:
@@ -309,7 +312,7 @@ class Reading:
 
     # --- fetching ---
 
-    async def _kept(self, url: str, *, must_be: bool) -> AsyncIterator[bytes] | None:
+    async def _kept(self, url: str, *, must_be: bool) -> AsyncGenerator[bytes, None] | None:
         """The sitemap's bytes, from the first time it was fetched. None when it is not there, which is a
         fault if it must be."""
         key = f"{plan_prefix(self.task.job)}{self.payload.number}"
@@ -369,8 +372,9 @@ class Reading:
             raise _Halted
 
     async def _turn_is_over(self) -> bool:
-        """Whether it is time to let others go on, and to come back."""
-        if clock.monotonic() < self._turn_ends:
+        """Whether it is time to let others go on, and to come back: never before something was added, or
+        a source that takes long to read up to where the last turn ended would never be read further."""
+        if clock.monotonic() < self._turn_ends or self._count <= self.payload.start:
             return False
         await self._flush()
         await self._flush_sources()

@@ -9,7 +9,7 @@ import errno
 import os
 import shutil
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -47,7 +47,7 @@ class LocalObjects:
     async def put(self, key: str, body: bytes) -> None:
         await to_thread(self._put, self._path(key), body)
 
-    async def open(self, key: str, offset: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
+    async def open(self, key: str, offset: int = 0, length: int | None = None) -> AsyncGenerator[bytes, None]:
         size = await self.size(key)
         end = size if length is None else min(size, offset + length)
         return self._read(self._path(key), offset, end)
@@ -106,7 +106,7 @@ class LocalObjects:
             raise ObjectNotFound(f"there is no object {key!r}")
         return path.stat().st_size
 
-    async def _read(self, path: Path, offset: int, end: int) -> AsyncIterator[bytes]:
+    async def _read(self, path: Path, offset: int, end: int) -> AsyncGenerator[bytes, None]:
         if offset >= end:
             return
         file = await to_thread(path.open, "rb", 0)

@@ -1,7 +1,7 @@
 """The object store as the other rooms see it, and the keys it takes."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -37,8 +37,9 @@ class ObjectStore(Protocol):
         """Make `body` the object."""
         ...
 
-    async def open(self, key: str, offset: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
-        """The object's bytes in chunks, from `offset`, at most `length` of them."""
+    async def open(self, key: str, offset: int = 0, length: int | None = None) -> AsyncGenerator[bytes, None]:
+        """The object's bytes in chunks, from `offset`, at most `length` of them. Whoever may stop before
+        their end closes it."""
         ...
 
     async def size(self, key: str) -> int:

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-__all__ = ["Reply", "Site", "index_of", "product", "sitemap_of", "site"]
+__all__ = ["Reply", "Site", "index_of", "product", "site", "sitemap_of"]
 
 
 class Reply(Struct):
