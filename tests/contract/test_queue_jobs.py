@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -284,7 +285,7 @@ async def test_events_are_numbered_without_gaps_and_end_with_the_end(rig: Rig) -
     ],
 )
 async def test_a_budget_stops_the_job_when_what_runs_is_done(
-    rig: Rig, option: dict[str, float], spent: dict[str, int]
+    rig: Rig, option: dict[str, Any], spent: dict[str, int]
 ) -> None:
     job = await rig.job(pages(6), **option)
     tasks = await rig.claim(4)
@@ -397,7 +398,7 @@ async def test_what_a_cancelled_job_put_back_waits_for_its_resumption(rig: Rig) 
 @pytest.mark.parametrize("stop", ["cancel", "traffic", "time"])
 async def test_a_job_resumed_ends_with_the_same_results(rig: Rig, stop: str) -> None:
     """As if it had never been stopped, plan and pages."""
-    limits = {"traffic": {"traffic_budget_mb": 1}, "time": {"time_limit_s": 60}}.get(stop, {})
+    limits: dict[str, Any] = {"traffic": {"traffic_budget_mb": 1}, "time": {"time_limit_s": 60}}.get(stop, {})
     job = await rig.job(sources=[sitemap("one"), sitemap("two")], **limits)
     await read(rig, await next_plan(rig), 3)
     await rig.hurry()

@@ -13,6 +13,7 @@ from fyke.core.job import ENDED, JobOptions
 from fyke.jobs.submit import JobRequest
 from fyke.settings import Settings
 from fyke.store.jobs import Job, create_job, get_job
+from fyke.store.migrate import migrate
 from fyke.wiring import Engine, load_policies, open_base
 
 __all__ = ["CrawlLoad", "measure_crawl"]
@@ -40,6 +41,7 @@ async def measure_crawl(settings: Settings, load: CrawlLoad) -> dict[str, Any]:
             }
         )
         policies = load_policies(settings).overlaid(0.0, 0)
+        await migrate(settings.store_url)
         engine = Engine(await open_base(settings, policies))
         await engine.start()
         try:

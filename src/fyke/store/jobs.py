@@ -290,5 +290,3 @@ async def _lock(conn: Conn, job: int) -> Job:
     if not rows:
         raise JobNotFound
     return _job(rows[0])
-
-

@@ -64,10 +64,14 @@ def choose(
         taken = _from_lane(lane, by_lane[lane.id], jobs, want, now)
         want -= sum(len(take.starts) for take in taken)
         takes += taken
-        if not taken:
-            vain.append(lane)
         _settle_band(lane, by_lane[lane.id], jobs)
         lane.refresh(now)
+        if taken:
+            continue
+        if all(queue.job in jobs for queue in by_lane[lane.id]):
+            vain.append(lane)
+        else:  # somebody holds the job for a moment
+            lane.look_at = max(lane.look_at, now + PARK_STEP)
     for lane in vain:
         lane.look_at = max(lane.look_at, now + min(PARK_MOST, PARK_STEP * len(vain)))
     return takes
