@@ -13,7 +13,7 @@ from fyke.core.task import Batch, JobInfo, Task
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.choose import JobRow, QueueRow, Take, choose
 from fyke.store.queue.lanes import AGEING, LANE_COLUMNS, OWN_BAND, Lane
-from fyke.store.queue.sql import TASK_COLUMNS, write_lanes
+from fyke.store.queue.sql import TASK_COLUMNS, runnable_suspects, write_lanes
 
 __all__ = ["TaskState", "check_lease", "claim"]
 
@@ -30,8 +30,10 @@ class TaskState(IntEnum):
 # With it, the task that runs alone under the lease.
 LEASE = "SELECT until, (SELECT min(task) FROM alone WHERE lease = $1) FROM leases WHERE id = $1"
 
+# When each band's first lane is due, and at the end the first suspect.
 HEADS = "SELECT " + ", ".join(
-    f"(SELECT min(look_at) FROM lanes WHERE waiting = 1 AND band = {band})" for band in range(OWN_BAND + 1)
+    [f"(SELECT min(look_at) FROM lanes WHERE waiting = 1 AND band = {band})" for band in range(OWN_BAND + 1)]
+    + ["(SELECT min(due) FROM suspects)"]
 )
 
 READY_LANES = f"""
@@ -46,14 +48,6 @@ QUEUES = """
 JOBS = """
     SELECT id, state, phase, stop, band, cap, in_flight, options, definition FROM jobs
     WHERE id IN $1 ORDER BY id {skip}"""
-
-# Those that may run: a stopped job's would keep every worker looking for what it cannot have.
-SUSPECTS = """
-    SELECT t.lane, t.job, t.id FROM suspects s
-    JOIN tasks t ON t.id = s.task JOIN lanes l ON l.id = t.lane LEFT JOIN jobs j ON j.id = t.job
-    WHERE s.due <= $1 AND l.look_at <= $1 AND (l.cap = 0 OR l.in_flight < l.cap)
-    AND (t.job = 0 OR (j.phase = 'crawl' AND j.stop IS NULL AND (j.cap = 0 OR j.in_flight < j.cap)))
-    ORDER BY s.due LIMIT $2"""
 
 READY_TASKS = f"""
     SELECT {TASK_COLUMNS} FROM tasks
@@ -82,11 +76,11 @@ async def check_lease(conn: Conn, lease: int) -> int:
 async def claim(conn: Conn, lease: int, want: int, *, own: bool = True) -> Batch:
     """Hand out up to `want` tasks under the lease, Fyke's own among them or not."""
     now = await check_lease(conn, lease)
-    heads = list((await conn.fetch(HEADS))[0])
+    *heads, suspect = (await conn.fetch(HEADS))[0]
     if not own:
         heads[OWN_BAND] = None
     lanes = await _lock_lanes(conn, heads, want, now)
-    suspects = bool(await conn.fetch(SUSPECTS, now, 1))
+    suspects = suspect is not None and suspect <= now and bool(await runnable_suspects(conn, now, 1))
     if not lanes:
         return Batch([], {}, _retry_in(heads, now), suspects)
     ids = [lane.id for lane in lanes]

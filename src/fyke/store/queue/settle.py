@@ -1,7 +1,7 @@
 """Settling: one transaction that completes a batch of tasks and writes what they brought.
 
-Locks are taken in one order everywhere: lanes by id, jobs by id where new tasks need them, then the
-tasks that still carry the lease. An outcome whose task does not is refused, alone, unless it is one
+Locks are taken in one order everywhere: lanes by id, then jobs by id. Leased tasks need none of their
+own: whoever settles them, takes them back or claims them holds their lane. An outcome whose task does not is refused, alone, unless it is one
 that was settled before: then the answer was lost, not the work, and it is accepted again.
 """
 
@@ -33,7 +33,7 @@ __all__ = ["TaskRow", "settle"]
 
 TASKS = """
     SELECT id, job, lane, kind, place, seq, claims, attempt, url, dedupe FROM tasks
-    WHERE id IN $1 AND lease = $2 ORDER BY id {lock}"""
+    WHERE id IN $1 AND lease = $2"""
 
 SETTLED_BEFORE = "SELECT task, claims FROM finished WHERE task IN $1 AND lease = $2"
 

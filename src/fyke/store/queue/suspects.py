@@ -4,9 +4,9 @@ import msgspec
 
 from fyke.core.task import Batch, JobInfo
 from fyke.store.conn import Conn
-from fyke.store.queue.claim import JOBS, SUSPECTS, _open, _task, check_lease
+from fyke.store.queue.claim import JOBS, _open, _task, check_lease
 from fyke.store.queue.lanes import slots
-from fyke.store.queue.sql import TASK_COLUMNS, lock_lanes, write_lanes
+from fyke.store.queue.sql import TASK_COLUMNS, lock_lanes, runnable_suspects, write_lanes
 
 __all__ = ["claim_suspect"]
 
@@ -16,7 +16,7 @@ LOOKED_AT = 20
 async def claim_suspect(conn: Conn, lease: int) -> Batch:
     """One suspect whose lane and job allow it to start now."""
     now = await check_lease(conn, lease)
-    rows = await conn.fetch(SUSPECTS, now, LOOKED_AT)
+    rows = await runnable_suspects(conn, now, LOOKED_AT)
     for lane_id, job_id, identity in sorted(tuple(row) for row in rows):  # lanes are locked in their order
         lane = (await lock_lanes(conn, [lane_id]))[lane_id]
         jobs = await conn.fetch(JOBS.replace("{skip}", "{lock}"), [job_id])
