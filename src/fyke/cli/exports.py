@@ -32,7 +32,7 @@ def list_all(
     table = Table("id", "job", "type", "format", "bytes", "rows", "created", box=None)
     for export in found:
         cells = (export["id"], export["job_id"], export["type"], export["format"])
-        table.add_row(*cells, str(export["size_bytes"]), str(export["rows"]), export["created_at"][:19])
+        table.add_row(*cells, str(export["size_bytes"]), str(export["row_count"]), export["created_at"][:19])
     print_table(table)
 
 
@@ -53,7 +53,7 @@ def make(
     if as_json:
         print_json(found)
     else:
-        console.print(f"{found['id']}: {found['rows']} rows, {found['size_bytes']} bytes", markup=False)
+        console.print(f"{found['id']}: {found['row_count']} rows, {found['size_bytes']} bytes", markup=False)
 
 
 async def _make(job: str, kind: str, format: str) -> Any:
