@@ -16,11 +16,28 @@ from fyke.core.errors import StoreError
 __all__ = ["upgrade", "with_connection"]
 
 SCRIPTS = Path(__file__).parent / "migrations"
+LOCK_WAIT = 300  # seconds
+
+# One process migrates, the others wait for it and then find nothing to do. The lock goes with the
+# transaction, or (MySQL's) with the connection; SQLite's is the transaction itself, which makes a
+# migration whole or nothing there: its driver would begin none for a change of the schema.
+LOCKS = {
+    "sqlite": "BEGIN IMMEDIATE",
+    "postgresql": "SELECT pg_advisory_xact_lock(7236553214078)",
+    "mysql": f"SELECT get_lock(concat('fyke.', md5(database())), {LOCK_WAIT})",
+}
 
 
 async def upgrade(url: str) -> None:
     """Run what has not been run."""
-    await with_connection(url, lambda connection: command.upgrade(config_for(connection), "head"))
+    await with_connection(url, _upgrade)
+
+
+def _upgrade(connection: Connection) -> None:
+    answer = connection.exec_driver_sql(LOCKS[connection.dialect.name])
+    if connection.dialect.name == "mysql" and answer.scalar() != 1:
+        raise StoreError(f"another process has been migrating the database for {LOCK_WAIT} seconds")
+    command.upgrade(config_for(connection), "head")
 
 
 def config_for(connection: Connection) -> Config:
@@ -46,7 +63,7 @@ async def with_connection(url: str, work: Callable[[Connection], Any]) -> Any:
 
 
 def _sqlite(url: str, work: Callable[[Connection], Any]) -> Any:
-    engine = create_engine(url, poolclass=pool.NullPool)
+    engine = create_engine(url, poolclass=pool.NullPool, connect_args={"timeout": LOCK_WAIT})
     try:
         with engine.begin() as connection:
             return work(connection)

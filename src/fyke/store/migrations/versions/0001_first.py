@@ -1,8 +1,9 @@
 """The first schema."""
 
 import sqlalchemy as sa
-from alembic import op
 from sqlalchemy.dialects import mysql
+
+from fyke.store.migrations.steps import create_index, create_table
 
 revision = "0001"
 down_revision = None
@@ -11,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.create_table(
+    create_table(
         "alone",
         sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("lease", sa.BigInteger(), server_default="0", nullable=False),
@@ -21,8 +22,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("alone_lease", "alone", ["lease"], unique=False)
-    op.create_table(
+    create_index("alone_lease", "alone", ["lease"], unique=False)
+    create_table(
         "changes",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -59,7 +60,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "dedupe_keys",
         sa.Column(
             "dedupe",
@@ -75,7 +76,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "delays",
         sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("due", sa.BigInteger(), server_default="0", nullable=False),
@@ -85,8 +86,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("delays_due", "delays", ["due"], unique=False)
-    op.create_table(
+    create_index("delays_due", "delays", ["due"], unique=False)
+    create_table(
         "events",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -103,7 +104,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "exports",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
@@ -119,9 +120,9 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("exports_created", "exports", ["created_at", "id"], unique=False)
-    op.create_index("exports_job", "exports", ["job", "type", "format"], unique=True)
-    op.create_table(
+    create_index("exports_created", "exports", ["created_at", "id"], unique=False)
+    create_index("exports_job", "exports", ["job", "type", "format"], unique=True)
+    create_table(
         "finished",
         sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
@@ -137,7 +138,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "idempotency",
         sa.Column(
             "key_hash",
@@ -166,8 +167,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("idempotency_created", "idempotency", ["created_at"], unique=False)
-    op.create_table(
+    create_index("idempotency_created", "idempotency", ["created_at"], unique=False)
+    create_table(
         "jobs",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("source_kind", sa.String(length=16), nullable=False),
@@ -227,12 +228,12 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("jobs_created", "jobs", ["created_at", "id"], unique=False)
-    op.create_index("jobs_definition", "jobs", ["definition", "created_at"], unique=False)
-    op.create_index("jobs_domain", "jobs", ["domain", "created_at", "id"], unique=False)
-    op.create_index("jobs_phase", "jobs", ["phase", "state"], unique=False)
-    op.create_index("jobs_state", "jobs", ["state", "created_at", "id"], unique=False)
-    op.create_table(
+    create_index("jobs_created", "jobs", ["created_at", "id"], unique=False)
+    create_index("jobs_definition", "jobs", ["definition", "created_at"], unique=False)
+    create_index("jobs_domain", "jobs", ["domain", "created_at", "id"], unique=False)
+    create_index("jobs_phase", "jobs", ["phase", "state"], unique=False)
+    create_index("jobs_state", "jobs", ["state", "created_at", "id"], unique=False)
+    create_table(
         "api_keys",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("name", sa.String(length=200), nullable=False),
@@ -252,8 +253,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("api_keys_hash", "api_keys", ["hash"], unique=True)
-    op.create_table(
+    create_index("api_keys_hash", "api_keys", ["hash"], unique=True)
+    create_table(
         "lanes",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("name", sa.String(length=300), nullable=False),
@@ -274,8 +275,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("lanes_claim", "lanes", ["waiting", "band", "look_at"], unique=False)
-    op.create_table(
+    create_index("lanes_claim", "lanes", ["waiting", "band", "look_at"], unique=False)
+    create_table(
         "leases",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("worker", sa.String(length=255), nullable=False),
@@ -289,8 +290,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("leases_until", "leases", ["until"], unique=False)
-    op.create_table(
+    create_index("leases_until", "leases", ["until"], unique=False)
+    create_table(
         "metrics",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -307,7 +308,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "outbox",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("topic", sa.String(length=64), nullable=False),
@@ -326,8 +327,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("outbox_due", "outbox", ["state", "due"], unique=False)
-    op.create_table(
+    create_index("outbox_due", "outbox", ["state", "due"], unique=False)
+    create_table(
         "pages",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -386,7 +387,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "queues",
         sa.Column("lane", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -400,8 +401,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("queues_job", "queues", ["job", "lane"], unique=False)
-    op.create_table(
+    create_index("queues_job", "queues", ["job", "lane"], unique=False)
+    create_table(
         "robots",
         sa.Column(
             "origin_key",
@@ -431,7 +432,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "seen",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column(
@@ -447,7 +448,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "snapshots",
         sa.Column(
             "url_key",
@@ -487,8 +488,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("snapshots_domain", "snapshots", ["domain", "last_crawl_at"], unique=False)
-    op.create_table(
+    create_index("snapshots_domain", "snapshots", ["domain", "last_crawl_at"], unique=False)
+    create_table(
         "sources",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -519,7 +520,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_table(
+    create_table(
         "suspects",
         sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("due", sa.BigInteger(), server_default="0", nullable=False),
@@ -529,8 +530,8 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index("suspects_due", "suspects", ["due"], unique=False)
-    op.create_table(
+    create_index("suspects_due", "suspects", ["due"], unique=False)
+    create_table(
         "tasks",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
@@ -566,7 +567,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    op.create_index(
+    create_index(
         "tasks_claim",
         "tasks",
         ["lane", "job", "state", "place"],
@@ -574,7 +575,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("state = 0"),
         postgresql_where=sa.text("state = 0"),
     )
-    op.create_index(
+    create_index(
         "tasks_lease",
         "tasks",
         ["lease"],
