@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 from fyke.core.errors import StoreError
 from fyke.core.handler import Handler
 from fyke.core.outcome import SaveExport
+from fyke.core.queue import Share
 from fyke.core.retry import RetryPolicy
 from fyke.core.task import Kind, WorkerInfo
 from fyke.egress.guard import Guard
@@ -110,9 +111,10 @@ async def open_base(settings: Settings, policies: Policies | None = None) -> Bas
 
 
 class Engine:
-    """A process that works on jobs: the base, and what runs on it."""
+    """A process that works on jobs: the base, and what runs on it. Without a share of the work it only
+    keeps the queue in order."""
 
-    def __init__(self, base: Base, *, own_worker: bool = True) -> None:
+    def __init__(self, base: Base, share: Share | None = Share.ALL) -> None:
         self.base = base
         self.registry = CollectorRegistry()
         self.metrics = EngineMetrics(self.registry)
@@ -126,9 +128,12 @@ class Engine:
         services.append(
             Upkeep(base.database, base.queue, self._forget, upkeep_options(settings), self.metrics)
         )
-        if own_worker:
-            handlers = self.fetching.handlers(base.objects, base.halted) | own_handlers(base)
-            self.worker = Worker(base.queue, handlers, worker_options(settings), self.metrics)
+        if share is not None:
+            handlers = own_handlers(base)
+            if share is not Share.OWN:
+                handlers |= self.fetching.handlers(base.objects, base.halted)
+            queue = base.queue.limited_to(share)
+            self.worker = Worker(queue, handlers, worker_options(settings), self.metrics)
             services.append(self.worker)
         self.stack = Stack(services)
 
@@ -198,8 +203,8 @@ class WiredWorker:
         self.queue = WireQueue(sock, settings.lease_seconds)
         objects = LocalObjects(Path(settings.objects_path))
         handlers = fetching.handlers(objects, _never_halted)
-        worker = Worker(self.queue, handlers, worker_options(settings), metrics)
-        self.stack = Stack([self.queue, fetching, worker])
+        self.worker = Worker(self.queue, handlers, worker_options(settings), metrics)
+        self.stack = Stack([self.queue, fetching, self.worker])
 
     async def start(self) -> None:
         await self.stack.start()

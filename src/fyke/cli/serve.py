@@ -81,6 +81,8 @@ async def _work_by_wire(settings: Settings, descriptor: int) -> int:
     await wired.start()
     cut = asyncio.create_task(wired.queue.closed.wait())
     await asyncio.wait([signalled, cut], return_when=asyncio.FIRST_COMPLETED)
+    if wired.queue.closed.is_set():
+        wired.worker.abandon()  # the server has gone; its successor gives the tasks to others
     cut.cancel()
     signalled.cancel()
     await wired.stop()

@@ -15,6 +15,7 @@ from fyke.api.services import EngineHealth
 from fyke.cli.admin_key import ensure_admin_key
 from fyke.core.errors import StoreError
 from fyke.core.outcome import SaveExport
+from fyke.core.queue import Share
 from fyke.engine.lifecycle import Service, Stack
 from fyke.fleet.processes import WorkerProcesses
 from fyke.jobs.export import make_export
@@ -164,12 +165,20 @@ class Behind:
         return EngineHealth(parts, tuple(problems), self.engine.metrics.lag_worst)
 
 
+def share_of(settings: Settings) -> Share | None:
+    """What the server's own process works on. Beside an embedded database's worker processes, which do
+    not reach it, that is what needs it; nothing where there are to be no workers at all."""
+    if settings.workers == 1:
+        return Share.ALL
+    return Share.OWN if settings.workers and settings.embedded else None
+
+
 class Server:
     """See the module."""
 
     def __init__(self, base: Base) -> None:
         settings = base.settings
-        self.engine = Engine(base, own_worker=settings.workers == 1)
+        self.engine = Engine(base, share_of(settings))
         self.behind = Behind(base, self.engine)
         self.http = Http(create_app(self.behind), settings)
         services: list[Service] = [self.engine, Ringing(base.queue, self.behind.changes), self.http]

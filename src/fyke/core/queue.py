@@ -2,12 +2,22 @@
 
 import asyncio
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol
 
 from fyke.core.outcome import Outcome, Settled
 from fyke.core.task import Batch, WorkerInfo
 
-__all__ = ["Queue"]
+__all__ = ["Queue", "Share"]
+
+
+class Share(Enum):
+    """Which of what waits a worker can do. Fyke's own tasks need the database; a process that works
+    over a wire has none, so where all others do, one beside the database does those alone."""
+
+    ALL = "all"
+    JOBS = "jobs"
+    OWN = "own"
 
 
 class Queue(Protocol):

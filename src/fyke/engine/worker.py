@@ -127,6 +127,10 @@ class Worker:
         except StoreError as error:
             log.warning("lease_left_open", reason=str(error))
 
+    def abandon(self) -> None:
+        """The queue is out of reach for good: what is held is others' by now, so end it and keep nothing."""
+        self._drop({self.lease, *(held.lease for held in self.held.values())})
+
     async def _flush(self) -> None:
         """Wait until what is done has been settled, but not for ever."""
         ends = monotonic() + 10
@@ -200,8 +204,10 @@ class Worker:
         try:
             outcome = await self._outcome(held)
         except asyncio.CancelledError:
-            # stopped, overdue, or the lease is lost
+            # stopped, overdue, or dropped with its lease
             self._release(held)
+            if self.held.get(task.id) is not held:
+                return
             if held.overdue:
                 late = outcome_of(TimeoutError(), task, self.options.retry, random.random())  # noqa: S311
                 self._finish(held, late)
@@ -316,19 +322,22 @@ class Worker:
         """The lease is lost: drop everything under it, and open another."""
         lost = self.lease
         log.warning("lease_lost", lease=lost, tasks=len(self.held))
-        for held in list(self.held.values()):
-            if held.lease == lost:
-                if held.runner is not None:
-                    held.runner.cancel()
-                self.held.pop(held.task.id, None)
-        self.waiting = [held for held in self.waiting if held.lease != lost]
-        self.outcomes = [(lease, outcome) for lease, outcome in self.outcomes if lease != lost]
+        self._drop({lost})
         self._room.set()
         try:
             self.lease = await self.queue.open_lease(self.options.info)
         except StoreError as error:
             log.warning("no_new_lease", reason=str(error))
             await asyncio.sleep(1)
+
+    def _drop(self, leases: set[int]) -> None:
+        for held in list(self.held.values()):
+            if held.lease in leases:
+                if held.runner is not None:
+                    held.runner.cancel()
+                self.held.pop(held.task.id, None)
+        self.waiting = [held for held in self.waiting if held.lease not in leases]
+        self.outcomes = [(lease, outcome) for lease, outcome in self.outcomes if lease not in leases]
 
 
 def _with_late(outcome: Outcome, late: int) -> Outcome:

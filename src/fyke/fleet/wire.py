@@ -9,6 +9,7 @@ import structlog
 
 from fyke.core.errors import DiskFull, FykeError, LeaseLost, StoreBusy, StoreError
 from fyke.core.outcome import Outcome, Settled
+from fyke.core.queue import Share
 from fyke.core.task import Batch, WorkerInfo
 from fyke.fleet.frames import ANSWERS, ARGUMENTS, Answer, Call, decode, encode, read_frame, write_frame
 from fyke.store.queue import SqlQueue
@@ -106,7 +107,7 @@ class WireServer:
     """Answers one client from the queue of this process, and passes wake-ups on to it."""
 
     def __init__(self, queue: SqlQueue, sock: socket.socket) -> None:
-        self.queue = queue
+        self.queue = queue.limited_to(Share.JOBS)
         self.leases: set[int] = set()  # opened over this wire and not closed
         self._sock = sock
         self._tasks: set[asyncio.Task[None]] = set()
@@ -147,10 +148,7 @@ class WireServer:
     async def _answer(self, call: Call, writer: asyncio.StreamWriter) -> None:
         try:
             arguments: Any = ARGUMENTS[call.method].decode(call.arguments)
-            if call.method == "claim":
-                result: Any = await self.queue.claim(*arguments, own=False)
-            else:
-                result = await getattr(self.queue, call.method)(*arguments)
+            result: Any = await getattr(self.queue, call.method)(*arguments)
             if call.method == "open_lease":
                 self.leases.add(result)
             elif call.method == "close_lease":

@@ -51,9 +51,9 @@ class TimedQueue(SqlQueue):
         super().__init__(database)
         self.claims: list[float] = []
 
-    async def claim(self, lease: int, want: int, *, own: bool = True) -> Batch:
+    async def claim(self, lease: int, want: int) -> Batch:
         began = monotonic()
-        batch = await super().claim(lease, want, own=own)
+        batch = await super().claim(lease, want)
         if batch.tasks:
             self.claims.append(monotonic() - began)
         return batch

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from fyke.core.errors import LeaseLost
+from fyke.core.queue import Share
 from fyke.core.task import Batch, JobInfo, Task
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.choose import JobRow, QueueRow, Take, choose
@@ -73,14 +74,16 @@ async def check_lease(conn: Conn, lease: int) -> int:
     return now
 
 
-async def claim(conn: Conn, lease: int, want: int, *, own: bool = True) -> Batch:
-    """Hand out up to `want` tasks under the lease, Fyke's own among them or not."""
+async def claim(conn: Conn, lease: int, want: int, share: Share = Share.ALL) -> Batch:
+    """Hand out up to `want` tasks of that share under the lease."""
     now = await check_lease(conn, lease)
     *heads, suspect = (await conn.fetch(HEADS))[0]
-    if not own:
-        heads[OWN_BAND] = None
+    if share is not Share.ALL:
+        heads = [
+            head if (band == OWN_BAND) == (share is Share.OWN) else None for band, head in enumerate(heads)
+        ]
     lanes = await _lock_lanes(conn, heads, want, now)
-    suspects = suspect is not None and suspect <= now and bool(await runnable_suspects(conn, now, 1))
+    suspects = suspect is not None and suspect <= now and bool(await runnable_suspects(conn, now, 1, share))
     if not lanes:
         return Batch([], {}, _retry_in(heads, now), suspects)
     ids = [lane.id for lane in lanes]

@@ -3,6 +3,7 @@
 import asyncio
 import weakref
 from collections.abc import Sequence
+from copy import copy
 
 import msgspec
 
@@ -10,6 +11,7 @@ from fyke.core.clock import SECOND
 from fyke.core.errors import LeaseLost
 from fyke.core.ids import new_id
 from fyke.core.outcome import Outcome, Settled
+from fyke.core.queue import Share
 from fyke.core.task import Batch, WorkerInfo
 from fyke.store.conn import Conn, Database
 from fyke.store.queue import upkeep
@@ -28,7 +30,14 @@ class SqlQueue:
     def __init__(self, database: Database, lease_seconds: float = 15.0) -> None:
         self.database = database
         self.lease_seconds = lease_seconds
+        self.share = Share.ALL
         self._subscribers: weakref.WeakSet[asyncio.Event] = weakref.WeakSet()
+
+    def limited_to(self, share: Share) -> "SqlQueue":
+        """This queue for a worker that can do no more than that share; it hears the same news."""
+        limited = copy(self)
+        limited.share = share
+        return limited
 
     async def open_lease(self, worker: WorkerInfo) -> int:
         lease = new_id()
@@ -45,15 +54,15 @@ class SqlQueue:
         await self.database.write(work, urgent=True)
         return lease
 
-    async def claim(self, lease: int, want: int, *, own: bool = True) -> Batch:
-        batch = await self.database.write(lambda conn: claim(conn, lease, want, own=own))
+    async def claim(self, lease: int, want: int) -> Batch:
+        batch = await self.database.write(lambda conn: claim(conn, lease, want, self.share))
         if self.database.shared and batch.retry_in > LOOK_AGAIN:
             # Processes that share the database do not hear each other: look again before long.
             return msgspec.structs.replace(batch, retry_in=LOOK_AGAIN)
         return batch
 
     async def claim_suspect(self, lease: int) -> Batch:
-        return await self.database.write(lambda conn: claim_suspect(conn, lease))
+        return await self.database.write(lambda conn: claim_suspect(conn, lease, self.share))
 
     async def renew(self, lease: int) -> None:
         async def work(conn: Conn) -> int:

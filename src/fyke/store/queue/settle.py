@@ -1,8 +1,9 @@
 """Settling: one transaction that completes a batch of tasks and writes what they brought.
 
 Locks are taken in one order everywhere: lanes by id, then jobs by id. Leased tasks need none of their
-own: whoever settles them, takes them back or claims them holds their lane. An outcome whose task does not is refused, alone, unless it is one
-that was settled before: then the answer was lost, not the work, and it is accepted again.
+own: whoever settles them, takes them back or claims them holds their lane. An outcome whose task does
+not carry the lease is refused, alone, unless it is one that was settled before: then the answer was lost,
+not the work, and it is accepted again.
 """
 
 from collections.abc import Sequence

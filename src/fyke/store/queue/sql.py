@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from fyke.core.queue import Share
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.lanes import LANE_COLUMNS, Lane
 
@@ -19,15 +20,19 @@ RUNNABLE = """
     SELECT t.lane, t.job, t.id FROM tasks t
     JOIN lanes l ON l.id = t.lane LEFT JOIN jobs j ON j.id = t.job
     WHERE t.id IN $1 AND t.state = 3 AND l.look_at <= $2 AND (l.cap = 0 OR l.in_flight < l.cap)
-    AND (t.job = 0 OR (j.phase = 'crawl' AND j.stop IS NULL AND (j.cap = 0 OR j.in_flight < j.cap)))
+    AND (t.job = 0 OR (j.phase = 'crawl' AND j.stop IS NULL AND (j.cap = 0 OR j.in_flight < j.cap))){share}
     ORDER BY t.id LIMIT $3"""
 
 
-async def runnable_suspects(conn: Conn, now: int, most: int) -> Sequence[Row]:
-    """Suspects (lane, job, task) that could start now. Not one statement: a planner without figures of
-    the small table, which is nearly always empty, reads the large one to its end."""
+OF_SHARE = {Share.ALL: "", Share.JOBS: " AND t.job <> 0", Share.OWN: " AND t.job = 0"}
+
+
+async def runnable_suspects(conn: Conn, now: int, most: int, share: Share) -> Sequence[Row]:
+    """Suspects (lane, job, task) of that share that could start now. Not one statement: a planner without
+    figures of the small table, which is nearly always empty, reads the large one to its end."""
     due = await conn.fetch(DUE_SUSPECTS, now, MOST_SUSPECTS)
-    return await conn.fetch(RUNNABLE, [row[0] for row in due], now, most) if due else []
+    runnable = RUNNABLE.replace("{share}", OF_SHARE[share])
+    return await conn.fetch(runnable, [row[0] for row in due], now, most) if due else []
 
 
 async def lock_lanes(conn: Conn, ids: Iterable[int]) -> dict[int, Lane]:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from fyke.core.queue import Share
 from fyke.core.task import Batch, JobInfo
 from fyke.store.conn import Conn
 from fyke.store.queue.claim import JOBS, _open, _task, check_lease
@@ -13,10 +14,10 @@ __all__ = ["claim_suspect"]
 LOOKED_AT = 20
 
 
-async def claim_suspect(conn: Conn, lease: int) -> Batch:
-    """One suspect whose lane and job allow it to start now."""
+async def claim_suspect(conn: Conn, lease: int, share: Share = Share.ALL) -> Batch:
+    """One suspect of that share whose lane and job allow it to start now."""
     now = await check_lease(conn, lease)
-    rows = await runnable_suspects(conn, now, LOOKED_AT)
+    rows = await runnable_suspects(conn, now, LOOKED_AT, share)
     for lane_id, job_id, identity in sorted(tuple(row) for row in rows):  # lanes are locked in their order
         lane = (await lock_lanes(conn, [lane_id]))[lane_id]
         jobs = await conn.fetch(JOBS.replace("{skip}", "{lock}"), [job_id])
