@@ -1,7 +1,9 @@
 """When a handler raises instead of answering: a retry, or a failure that is written down."""
 
+from msgspec import json
+
 from fyke.core import clock
-from fyke.core.outcome import Outcome, PageRow, SourceRead, Verdict
+from fyke.core.outcome import EndJob, Outcome, PageRow, SourceRead, Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import Kind, Task
@@ -17,7 +19,6 @@ def outcome_of(error: Exception, task: Task, policy: RetryPolicy, chance: float)
     if delay is not None:
         return Outcome(task.id, task.lane, task.claims, Verdict.RETRY, delay=delay, error_class=error_class)
     message = "took longer than a task may" if timed_out else f"{type(error).__name__} in its handler"
-    effects = ()
     if task.kind == Kind.PAGE:
         row = PageRow(
             task.seq,
@@ -29,7 +30,10 @@ def outcome_of(error: Exception, task: Task, policy: RetryPolicy, chance: float)
             retry_count=task.attempt - 1,
         )
         return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (row,), error_class=error_class)
+    if task.kind == Kind.FINISH:  # the job ends without its exports, rather than never
+        end = EndJob(json.decode(task.payload)["job"], message)
+        return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (end,), error_class=error_class)
     if task.kind == Kind.PLAN:
         read = SourceRead(task.seq, 0, 1 << 40, False, 1, message)
         return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (read,), error_class=error_class)
-    return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, effects, error_class=error_class)
+    return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, error_class=error_class)

@@ -15,7 +15,7 @@ import structlog
 from msgspec import Struct
 
 from fyke.core.clock import SECOND, monotonic
-from fyke.core.errors import DiskFull, LeaseLost, StoreError
+from fyke.core.errors import DiskFull, LeaseLost, StoreBusy, StoreError
 from fyke.core.handler import Handler
 from fyke.core.outcome import Effect, Outcome, Verdict
 from fyke.core.queue import Queue
@@ -30,6 +30,7 @@ log = structlog.get_logger("fyke.worker")
 
 MOST_SETTLED = 200
 TOO_LATE = 0.5  # of an interval
+AWAY = 2 * SECOND  # a task that found no database rests
 
 
 class WorkerOptions(Struct, frozen=True):
@@ -91,6 +92,7 @@ class Worker:
         self.problem: StoreError | None = None  # why nothing can be settled at the moment
         self._done = asyncio.Event()
         self._room = asyncio.Event()
+        self._renewing = asyncio.Lock()
         self._loops: list[asyncio.Task[None]] = []
 
     # --- life cycle ---
@@ -171,10 +173,10 @@ class Worker:
                 else:
                     batch = await self.queue.claim(lease, room)
             except LeaseLost:
-                await self._renew_lease()
+                await self._renew_lease(lease)
                 continue
-            except StoreError as error:
-                log.warning("claim_failed", reason=str(error))
+            except Exception as error:  # a worker that stopped claiming would look alive for ever
+                log.warning("claim_failed", error=type(error).__name__, reason=str(error))
                 await asyncio.sleep(0.5 + random.random())  # noqa: S311 - jitter
                 continue
             self._receive(batch, lease)
@@ -244,6 +246,8 @@ class Worker:
             outcome = await self.handlers[task.kind](task, held.job, Emitter(self, held))
         except LeaseLost:
             raise
+        except (StoreBusy, DiskFull):  # not the task's fault, so it is no attempt
+            return Outcome(task.id, task.lane, task.claims, Verdict.REQUEUE, delay=AWAY)
         except Exception as error:  # a handler's failure is its task's, never the worker's
             log.exception("handler_failed", task=task.id, kind=task.kind, job=task.job)
             outcome = outcome_of(error, task, self.options.retry, random.random())  # noqa: S311 - jitter
@@ -268,7 +272,7 @@ class Worker:
             settled = await self.queue.settle(lease, some)
         except LeaseLost:
             settled = None
-        except StoreError as error:
+        except Exception as error:  # nor must it stop settling: it would keep what it holds for ever
             await self._trouble(error)
             return
         self._recovered()
@@ -283,11 +287,11 @@ class Worker:
         self.metrics.settled.observe(len(some))
         self._room.set()
 
-    async def _trouble(self, error: StoreError) -> None:
+    async def _trouble(self, error: Exception) -> None:
         """Nothing can be written: keep what is done, claim no more, and try again."""
         if self.problem is None:
-            log.error("cannot_settle", reason=str(error), code=error.code)
-        self.problem = error
+            log.error("cannot_settle", error=type(error).__name__, reason=str(error))
+        self.problem = error if isinstance(error, StoreError) else StoreError(str(error))
         await asyncio.sleep(2.0 if isinstance(error, DiskFull) else 0.2)
 
     def _recovered(self) -> None:
@@ -311,16 +315,21 @@ class Worker:
         while True:
             await asyncio.sleep(self.queue.lease_seconds / 3)
             self._end_overdue()
+            lease = self.lease
             try:
-                await self.queue.renew(self.lease)
+                await self.queue.renew(lease)
             except LeaseLost:
-                await self._renew_lease()
-            except StoreError as error:
-                log.warning("renewal_failed", reason=str(error))
+                await self._renew_lease(lease)
+            except Exception as error:  # the next may pass
+                log.warning("renewal_failed", error=type(error).__name__, reason=str(error))
 
-    async def _renew_lease(self) -> None:
-        """The lease is lost: drop everything under it, and open another."""
-        lost = self.lease
+    async def _renew_lease(self, lost: int) -> None:
+        """The lease is lost: drop everything under it, and open another, once whoever finds it out."""
+        async with self._renewing:
+            if self.lease == lost:
+                await self._replace_lease(lost)
+
+    async def _replace_lease(self, lost: int) -> None:
         log.warning("lease_lost", lease=lost, tasks=len(self.held))
         self._drop({lost})
         self._room.set()

@@ -16,7 +16,7 @@ from msgspec import Struct
 from fyke.core import clock
 from fyke.core.clock import SECOND
 from fyke.core.diff import removed
-from fyke.core.errors import DiskFull, Invalid, JobNotFound
+from fyke.core.errors import DiskFull, Invalid, JobNotFound, StoreBusy
 from fyke.core.handler import Context
 from fyke.core.ids import public
 from fyke.core.job import JobOptions
@@ -106,6 +106,8 @@ class FinishHandler:
         for kind, format in exports_of(formats):
             try:
                 exports.append(await make_export(self._parts, job.id, kind, format))
+            except StoreBusy:  # the database is away: the exports can wait until it is back
+                raise
             except Exception as error:  # one export that cannot be made must not keep the others away
                 problem = error
         return exports, problem

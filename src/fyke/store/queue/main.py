@@ -2,7 +2,7 @@
 
 import asyncio
 import weakref
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 
 import msgspec
@@ -15,7 +15,7 @@ from fyke.core.queue import Share
 from fyke.core.task import Batch, WorkerInfo
 from fyke.store.conn import Conn, Database
 from fyke.store.queue import upkeep
-from fyke.store.queue.claim import claim
+from fyke.store.queue.claim import check_lease, claim
 from fyke.store.queue.settle import settle
 from fyke.store.queue.suspects import claim_suspect
 
@@ -32,6 +32,7 @@ class SqlQueue:
         self.lease_seconds = lease_seconds
         self.share = Share.ALL
         self._subscribers: weakref.WeakSet[asyncio.Event] = weakref.WeakSet()
+        self._unsure: dict[int, list[int]] = {}  # by lease: what was claimed, but no answer has come
 
     def limited_to(self, share: Share) -> "SqlQueue":
         """This queue for a worker that can do no more than that share; it hears the same news."""
@@ -49,20 +50,42 @@ class SqlQueue:
                 "leases",
                 ("id", "worker", "host", "pid", "opened_at", "until"),
                 [(lease, worker.name, worker.host, worker.pid, now, until)],
+                on="ignore",  # it is there if the answer to an earlier try was lost
             )
 
         await self.database.write(work, urgent=True)
         return lease
 
     async def claim(self, lease: int, want: int) -> Batch:
-        batch = await self.database.write(lambda conn: claim(conn, lease, want, self.share))
+        batch = await self._hand_out(lease, lambda conn: claim(conn, lease, want, self.share))
         if self.database.shared and batch.retry_in > LOOK_AGAIN:
             # Processes that share the database do not hear each other: look again before long.
             return msgspec.structs.replace(batch, retry_in=LOOK_AGAIN)
         return batch
 
     async def claim_suspect(self, lease: int) -> Batch:
-        return await self.database.write(lambda conn: claim_suspect(conn, lease, self.share))
+        return await self._hand_out(lease, lambda conn: claim_suspect(conn, lease, self.share))
+
+    async def _hand_out(self, lease: int, claim_some: Callable[[Conn], Awaitable[Batch]]) -> Batch:
+        """Claim. When a connection breaks, nobody knows whether the claim has happened: what it took would
+        hang for ever on a lease that lives. So the next try under the lease gives that back first."""
+
+        async def work(conn: Conn) -> Batch:
+            taken = self._unsure.get(lease, [])
+            if taken:
+                await check_lease(conn, lease)
+                await upkeep.free_lease(conn, lease, taken)
+            batch = await claim_some(conn)
+            self._unsure[lease] = taken + [task.id for task in batch.tasks]
+            return batch
+
+        try:
+            batch = await self.database.write(work)
+        except LeaseLost:
+            self._unsure.pop(lease, None)
+            raise
+        del self._unsure[lease]
+        return batch
 
     async def renew(self, lease: int) -> None:
         async def work(conn: Conn) -> int:
@@ -88,6 +111,7 @@ class SqlQueue:
         async def work(conn: Conn) -> None:
             await conn.execute("UPDATE leases SET until = 0 WHERE id = $1", lease)
 
+        self._unsure.pop(lease, None)
         await self.database.write(work, urgent=True)
 
     async def hand_back(self, lease: int, tasks: Sequence[int]) -> None:
@@ -98,6 +122,7 @@ class SqlQueue:
         self.wake()
 
     async def close_lease(self, lease: int) -> None:
+        self._unsure.pop(lease, None)
         while await self.database.write(lambda conn: upkeep.free_lease(conn, lease)) == upkeep.CHUNK:
             pass
         self.wake()
