@@ -4,7 +4,7 @@ import logging
 import re
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
 
@@ -33,6 +33,17 @@ def _redact_event(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> 
     return event
 
 
+class Stderr:
+    """Standard error as it is at the moment of writing: a progress bar puts itself there while it is shown,
+    and lets lines through above it."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def configure(level: str, style: str) -> None:
     """Set logging up for this process, on standard error."""
     readable = style == "text" or (style == "auto" and sys.stderr.isatty())
@@ -49,7 +60,7 @@ def configure(level: str, style: str) -> None:
     structlog.configure(
         processors=[*shared, _redact_event, *ending],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, Stderr())),
         cache_logger_on_first_use=True,
     )
     _bring_in_stdlib(level, [*shared, _redact_event], ending[-1])
@@ -57,7 +68,7 @@ def configure(level: str, style: str) -> None:
 
 def _bring_in_stdlib(level: str, before: list[Any], renderer: Any) -> None:
     """Libraries that log the standard way come out in the same form."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(Stderr())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=before,

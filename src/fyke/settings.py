@@ -6,6 +6,7 @@ default.
 """
 
 import os
+import tomllib
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
+    DotEnvSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -22,7 +24,7 @@ from pydantic_settings import (
 
 from fyke.core.errors import InvalidSetting, UnknownName
 
-__all__ = ["Settings", "load"]
+__all__ = ["Settings", "described", "load", "spelled"]
 
 Names = Annotated[list[str], NoDecode]
 
@@ -97,6 +99,22 @@ class Settings(BaseSettings):
         "auto", description="auto: readable on a terminal, else JSON."
     )
 
+    @field_validator("host")
+    @classmethod
+    def _some_host(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("an address is expected; 0.0.0.0 stands for all of this machine's")
+        return value.strip()
+
+    @field_validator("policies", mode="before")
+    @classmethod
+    def _there(cls, value: Any) -> Any:
+        if value is None or str(value) == "":
+            return None
+        if not Path(value).is_file():
+            raise ValueError(f"there is no file {str(value)!r}")
+        return value
+
     @field_validator("cors_origins", "egress_allow", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
@@ -113,7 +131,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        toml = TomlConfigSettingsSource(settings_cls, os.environ.get("FYKE_CONFIG", "fyke.toml"))
+        toml = TomlConfigSettingsSource(settings_cls, _config_file())
         return init_settings, env_settings, dotenv_settings, toml
 
     @property
@@ -137,11 +155,13 @@ class Settings(BaseSettings):
 
 def load(**overrides: Any) -> Settings:
     """Read and validate; InvalidSetting names what is wrong."""
-    _refuse_unknown()
     try:
+        _refuse_unknown()
         return Settings(**overrides)
     except ValidationError as error:
         raise as_invalid(error) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise InvalidSetting(f"{_config_file()}: {error}", field="FYKE_CONFIG") from None
 
 
 def as_invalid(error: ValidationError) -> InvalidSetting:
@@ -162,6 +182,20 @@ def _refuse_unknown() -> None:
     for name in os.environ:
         if name.startswith("FYKE_") and name not in names() and name != "FYKE_CONFIG":
             raise UnknownName("setting", name, names())
+    for name in DotEnvSettingsSource(Settings).env_vars:
+        if name.startswith("fyke_") and name.upper() not in (*names(), "FYKE_CONFIG"):
+            raise UnknownName("setting in .env:", name.upper(), names())
+    file = _config_file()
+    if "FYKE_CONFIG" in os.environ and not file.is_file():
+        raise InvalidSetting(f"there is no file {str(file)!r}", field="FYKE_CONFIG")
+    if file.is_file():
+        for name in tomllib.loads(file.read_text("utf-8")):
+            if name not in Settings.model_fields:
+                raise UnknownName(f"setting in {file}:", name, Settings.model_fields)
+
+
+def _config_file() -> Path:
+    return Path(os.environ.get("FYKE_CONFIG", "fyke.toml"))
 
 
 class Described(BaseModel):
@@ -172,11 +206,20 @@ class Described(BaseModel):
     description: str
 
 
+def spelled(value: Any) -> str:
+    """A value as it is written in the environment."""
+    if isinstance(value, list):
+        return ",".join(value)
+    if isinstance(value, float) and value == int(value):
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
 def described() -> list[Described]:
     """All settings in the order of this file."""
     return [
         Described(
-            name=f"FYKE_{name.upper()}", default=str(field.default), description=field.description or ""
+            name=f"FYKE_{name.upper()}", default=spelled(field.default), description=field.description or ""
         )
         for name, field in Settings.model_fields.items()
     ]

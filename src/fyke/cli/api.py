@@ -7,6 +7,7 @@ import asyncio
 import http.client
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
@@ -16,10 +17,12 @@ from msgspec import Struct
 from fyke.api.app import create_app
 from fyke.api.auth import digest_of, new_token
 from fyke.cli.admin_key import ensure_admin_key
+from fyke.cli.announce import announced
 from fyke.cli.server import Behind
 from fyke.core.errors import Authentication, BadRequest, Conflict, Forbidden, FykeError, Invalid, NotFound
 from fyke.settings import Settings
-from fyke.store.keys import create_key, revoke_key
+from fyke.store.conn import Database
+from fyke.store.keys import create_key, find_key, revoke_key
 from fyke.wiring import open_base
 
 __all__ = ["Api", "reach"]
@@ -60,6 +63,8 @@ class Http:
             connection.request(method, target, body or None, dict(headers))
             response = connection.getresponse()
             return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        except OSError as error:
+            raise FykeError(f"the server at {self.host}:{self.port} does not answer: {error}") from None
         finally:
             connection.close()
 
@@ -160,39 +165,46 @@ def _error(answer: Answer) -> FykeError:
 
 @asynccontextmanager
 async def reach(settings: Settings) -> AsyncIterator[Api]:
-    """The API of a server at the configured address, or of this process if none listens there."""
+    """The API of the server that runs on this data directory, or of this process if there is none."""
     key_file = settings.data_dir / "admin.key"
-    if await _listens(settings.host, settings.port):
-        yield Api(
-            Http(settings.host, settings.port), _token(key_file.read_text() if key_file.exists() else "")
-        )
+    place = await asyncio.to_thread(announced, settings.data_dir)
+    if place is not None:
+        yield Api(Http(place.host, place.port), await asyncio.to_thread(_token, key_file))
         return
     base = await open_base(settings)
     await base.start()
     try:
         await ensure_admin_key(base.database, key_file)
-        token = new_token()
-        key = await base.database.write(
-            lambda conn: create_key(conn, "command line", digest_of(token), frozenset({"admin"}))
-        )
-        try:
+        async with _own_key(base.database, key_file) as token:
             yield Api(Within(create_app(Behind(base))), token)
-        finally:
-            await base.database.write(lambda conn: revoke_key(conn, key.id))
     finally:
         await base.stop()
 
 
-def _token(text: str) -> str:
-    if not text.strip():
-        raise Authentication("a server listens, but its admin key is not in the data directory")
-    return text.strip()
-
-
-async def _listens(host: str, port: int) -> bool:
+@asynccontextmanager
+async def _own_key(database: Database, key_file: Path) -> AsyncIterator[str]:
+    """The admin key of the data directory; where it opens nothing, one for the time of this command."""
+    kept = await asyncio.to_thread(_kept, key_file)
+    found = await database.read(lambda conn: find_key(conn, digest_of(kept))) if kept else None
+    if found is not None and "admin" in found.scopes:
+        yield kept
+        return
+    token = new_token()
+    key = await database.write(
+        lambda conn: create_key(conn, "command line", digest_of(token), frozenset({"admin"}))
+    )
     try:
-        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), 2)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
+        yield token
+    finally:
+        await database.write(lambda conn: revoke_key(conn, key.id))
+
+
+def _kept(key_file: Path) -> str:
+    return key_file.read_text().strip() if key_file.exists() else ""
+
+
+def _token(key_file: Path) -> str:
+    text = _kept(key_file)
+    if not text:
+        raise Authentication(f"a server runs, but its admin key is not in {key_file}")
+    return text

@@ -2,8 +2,10 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -20,7 +22,9 @@ AT_ONCE = 100
 
 
 def check(
-    urls: Annotated[list[str] | None, typer.Argument(help="URLs.")] = None,
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="URL...", help="URLs; - is standard input.")
+    ] = None,
     file: Annotated[
         Path | None, typer.Option("--in", help="A file with a URL a line; - is standard input.")
     ] = None,
@@ -30,26 +34,37 @@ def check(
 ) -> int:
     """Say what the egress guard thinks of URLs: allowed or not, and why. Ends with 3 if any is refused."""
     settings = configured(quiet=True)
-    asked = [*(urls or []), *(_lines(file) if file else [])]
-    if not asked:
-        raise Invalid("give URLs, or a file of them with --in", field="URLS")
-    return run(_check(settings, asked, as_json))
-
-
-def _lines(file: Path) -> list[str]:
-    if str(file) == "-":
-        return [line.strip() for line in sys.stdin if line.strip()]
-    if not file.is_file():
+    if not urls and file is None:
+        raise Invalid("give URLs, a file of them with --in, or - for standard input", field="URLS")
+    if file is not None and str(file) != "-" and not file.is_file():
         raise Invalid(f"there is no file {str(file)!r}", field="--in")
-    text = file.read_text("utf-8", "replace")
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return run(_check(settings, _asked(urls or [], file), as_json))
 
 
-async def _check(settings: Settings, urls: list[str], as_json: bool) -> int:
+def _asked(urls: list[str], file: Path | None) -> Iterator[str]:
+    for url in urls:
+        if url == "-":
+            yield from _lines(sys.stdin.buffer)
+        else:
+            yield url
+    if file is not None and str(file) == "-":
+        yield from _lines(sys.stdin.buffer)
+    elif file is not None:
+        with file.open("rb") as opened:
+            yield from _lines(opened)
+
+
+def _lines(opened: BinaryIO) -> Iterator[str]:
+    """Lines end as those of files do; what only text knows as an end of line is part of a URL."""
+    for line in opened:
+        if text := line.decode("utf-8", "replace").strip():
+            yield text
+
+
+async def _check(settings: Settings, urls: Iterator[str], as_json: bool) -> int:
     guard = Guard(settings.egress_allow)
     refused = 0
-    for start in range(0, len(urls), AT_ONCE):
-        some = urls[start : start + AT_ONCE]
+    while some := list(islice(urls, AT_ONCE)):
         for url, verdict in zip(some, await asyncio.gather(*map(guard.explain, some)), strict=True):
             refused += not verdict.allowed
             _print(url, verdict, as_json)

@@ -1,6 +1,7 @@
 """`fyke crawl`: a crawl from start to exports, without a server; run again, it goes on."""
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -12,10 +13,12 @@ from rich.progress import Progress
 
 from fyke.cli.exits import Exit, exit_of_state
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, print_json, progress_bar, summary
+from fyke.cli.show import console, print_json, progress_bar, say, summary
+from fyke.core import ids
 from fyke.core.errors import DiskFull, Invalid, UnknownName
-from fyke.core.job import ENDED
+from fyke.core.job import ENDED, EXPORT_FORMATS
 from fyke.engine.lifecycle import until_signalled
+from fyke.extract import TARGETS
 from fyke.jobs.options import options_from
 from fyke.jobs.submit import JobRequest, Prepared
 from fyke.objects.protocol import ObjectStore
@@ -24,10 +27,11 @@ from fyke.store.exports import list_exports
 from fyke.store.jobs import Job, create_job, get_job, latest_of, resume_job
 from fyke.wiring import Engine, load_policies, open_base
 
-__all__ = ["Crawl", "crawl_once", "register", "request_for"]
+__all__ = ["Crawl", "bring_out", "crawl_once", "register", "request_for"]
 
 KINDS = ("list", "page", "site", "sitemap")
 POLL = 0.2
+LEAST_ROOM = 64 * 1024
 
 
 class Crawl(Struct, frozen=True):
@@ -42,13 +46,18 @@ class Crawl(Struct, frozen=True):
 
 def crawl(
     source: Annotated[
-        str, typer.Argument(help="A page, a site (https://host/), a sitemap, or a file of URLs.")
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="A page, a site (https://host/), a sitemap, or a file of URLs."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the exports go.")] = Path("out"),
     kind: Annotated[
         str | None, typer.Option("--as", help="page, site, sitemap or list; guessed if not given.")
     ] = None,
-    target: Annotated[str, typer.Option(help="What the pages are read as.")] = "product",
+    target: Annotated[
+        str, typer.Option(help=f"What the pages are read as: {' or '.join(TARGETS)}.")
+    ] = "product",
     concurrency: Annotated[
         int | None,
         typer.Option(min=1, max=2000, help="Requests at once to a host that no policy names; and in all."),
@@ -59,13 +68,14 @@ def crawl(
     max_urls: Annotated[int, typer.Option(min=0, help="The most URLs taken; 0: no limit.")] = 10_000,
     max_mb: Annotated[float, typer.Option(min=0, help="The most megabytes received; 0: no limit.")] = 0,
     strategy: Annotated[
-        list[str] | None, typer.Option(help="How pages are fetched; may be given again.")
+        list[str] | None, typer.Option(help="How pages are fetched: http. May be given again.")
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", help="Formats of the exports, with commas.")
+        str,
+        typer.Option("--format", help=f"Formats of the exports, with commas: {', '.join(EXPORT_FORMATS)}."),
     ] = "csv,xlsx,json",
     skip_invalid: Annotated[
-        bool, typer.Option(help="Leave out lines that are no URL, instead of refusing.")
+        bool, typer.Option("--skip-invalid", help="Leave out lines that are no URL, instead of refusing.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one summary object and nothing else.")
@@ -82,8 +92,17 @@ def crawl(
         "exports": [f.strip() for f in formats.split(",") if f.strip()],
     }
     request = request_for(source, kind, options, skip_invalid=skip_invalid)
+    _make_room(out)
     work = Crawl(request, out, delay, concurrency, show=not as_json)
     return run(_crawl(settings, work, as_json))
+
+
+def _make_room(out: Path) -> None:
+    """Hours of crawling are not to end before a directory that cannot be made."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Invalid(f"{out} cannot be a directory: {error.strerror}", field="--out") from None
 
 
 def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_invalid: bool) -> JobRequest:
@@ -131,10 +150,12 @@ def _guess(source: str) -> str:
 async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     policies = load_policies(settings).overlaid(work.delay, work.concurrency)
     engine = Engine(await open_base(settings, policies))
+    signalled = asyncio.create_task(until_signalled())
     await engine.start()
     try:
-        job, files = await crawl_once(engine, work)
+        job, files = await crawl_once(engine, work, signalled)
     finally:
+        signalled.cancel()
         await engine.stop()
     if as_json:
         print_json({**summary(job), "exports": [str(file) for file in files]})
@@ -145,22 +166,21 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     return exit_of_state(job.state)
 
 
-async def crawl_once(engine: Engine, work: Crawl) -> tuple[Job, list[Path]]:
-    """Make the job, or find the one that was interrupted; see it through; put its exports at hand."""
+async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]") -> tuple[Job, list[Path]]:
+    """Make the job, or find the one that was interrupted; see it through, unless a signal comes; put its
+    exports at hand."""
     prepared = await engine.base.submit(work.request)
     identity = await _job_for(engine, prepared, work)
-    signalled = asyncio.create_task(until_signalled())
     watching = asyncio.create_task(_watch(engine, identity, work))
     try:
         await asyncio.wait([signalled, watching], return_when=asyncio.FIRST_COMPLETED)
         if watching.done():
             await watching
     finally:
-        signalled.cancel()
         watching.cancel()
-        await asyncio.wait([signalled, watching])
+        await asyncio.wait([watching])
     job = await engine.base.database.read(lambda conn: get_job(conn, identity))
-    return job, await _bring_out(engine, job, work.out)
+    return job, await bring_out(engine, job, work.out)
 
 
 async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
@@ -204,21 +224,29 @@ async def _until_ended(engine: Engine, identity: int, bar: Progress | None) -> N
     line = bar.add_task("planning", total=None) if bar else None
     while True:
         job = await engine.base.database.read(lambda conn: get_job(conn, identity))
+        done = job.succeeded + job.failed + job.skipped
         if bar is not None and line is not None:
-            done = job.succeeded + job.failed + job.skipped
             what = "planning" if not job.planned else "crawling" if job.phase == "crawl" else "exporting"
             bar.update(line, description=what, completed=done, total=job.total or None)
         if job.state in ENDED:
+            if bar is not None and line is not None:
+                bar.update(line, description=job.state, completed=done, total=done)
             return
         problem = engine.worker.problem if engine.worker else None
-        if isinstance(problem, DiskFull):
+        writing = job.phase != "crawl"
+        if isinstance(problem, DiskFull) or (writing and await asyncio.to_thread(_no_room, engine)):
             raise DiskFull(
                 "the disk is full: free some space and run the same command again; nothing is lost"
             )
         await asyncio.sleep(POLL)
 
 
-async def _bring_out(engine: Engine, job: Job, out: Path) -> list[Path]:
+def _no_room(engine: Engine) -> bool:
+    """An export that does not fit is tried again for as long as nobody waits; here somebody does."""
+    return shutil.disk_usage(engine.base.settings.data_dir).free < LEAST_ROOM
+
+
+async def bring_out(engine: Engine, job: Job, out: Path) -> list[Path]:
     """Copy the job's exports to where the person wants them."""
     exports = await engine.base.database.read(lambda conn: list_exports(conn, job.id, None, 100))
     files = []
@@ -241,16 +269,20 @@ async def _copy(objects: ObjectStore, key: str, file: Path) -> None:
 
 def _say(job: Job, files: list[Path], out: Path) -> None:
     found = summary(job)
-    said = f"{job.state}: {job.succeeded} pages, {job.failed} failed, {job.skipped} skipped"
-    console.print(f"{said}; {found['seconds']} s, {found['pages_per_second']:,} pages/s", markup=False)
-    if job.error_message:
-        console.print(job.error_message, markup=False)
+    pages = "1 page" if job.succeeded == 1 else f"{job.succeeded:,} pages"
+    counts = f"{pages}, {job.failed:,} failed, {job.skipped:,} skipped"
     if job.state not in ENDED:
-        console.print("Interrupted: run the same command to go on.")
-    elif job.close_reason and job.close_reason != job.state:
-        console.print(f"Stopped at the budget {job.close_reason}: run again with a higher one to go on.")
+        say(f"interrupted: {counts} so far. Run the same command to go on.")
+        return
+    say(f"{job.state}: {counts}; {found['seconds']:.1f} s, {found['pages_per_second']:,} pages/s")
+    if job.error_message:
+        say(job.error_message)
+    if job.state == "stopped":
+        say(f"It stopped at {job.close_reason}: run it again with a higher limit to go on.")
+    if job.failed or job.skipped:
+        say(f"What failed or was skipped, and why: fyke jobs errors {ids.public(job.id)}")
     if files:
-        console.print(f"Exports are in {out}: {', '.join(file.name for file in files)}", markup=False)
+        say(f"Exports are in {out}: {', '.join(file.name for file in files)}")
 
 
 def register(app: typer.Typer) -> None:

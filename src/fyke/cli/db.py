@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, print_json
+from fyke.cli.show import print_json, say
 from fyke.store.migrate import current, head, migrate
 
 __all__ = ["register"]
@@ -24,7 +24,7 @@ def migrate_now(as_json: Json = False) -> None:
     if as_json:
         print_json({"version": version})
     else:
-        console.print(f"The database is at version {version}.", markup=False)
+        say(f"The database is at version {version}.")
 
 
 @db.command("status")
@@ -35,7 +35,7 @@ def status(as_json: Json = False) -> None:
     if as_json:
         print_json(found)
     else:
-        console.print(f"database: {found['version'] or 'empty'}; this Fyke: {found['known']}", markup=False)
+        say(f"database: {found['version'] or 'empty'}; this Fyke: {found['known']}")
 
 
 def register(app: typer.Typer) -> None:

@@ -8,27 +8,30 @@ import asyncio
 import shutil
 import socket
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 from msgspec import Struct
-from rich.table import Table
 
-from fyke.cli.crawl import Crawl, crawl_once, request_for
+from fyke.cli.crawl import Crawl, bring_out, crawl_once, request_for
 from fyke.cli.exits import Exit
 from fyke.cli.run import configured, run
 from fyke.cli.server import Server
-from fyke.cli.show import console, print_json, summary
+from fyke.cli.show import print_json, print_rows, say, summary
 from fyke.core.errors import StoreError
 from fyke.core.job import ENDED
 from fyke.core.outcome import Change
 from fyke.engine.lifecycle import until_signalled
+from fyke.engine.lock import DirectoryLock
+from fyke.jobs.submit import JobRequest
 from fyke.politeness.policies import Policies, shipped
 from fyke.settings import Settings
 from fyke.shop.shop import Shop
-from fyke.store.jobs import Job
+from fyke.store.conn import Conn
+from fyke.store.jobs import Job, JobFilter, list_jobs
 from fyke.store.pages import read_changes
 from fyke.wiring import open_base
 
@@ -44,13 +47,15 @@ policies:
 """
 SHOWN = 12
 CHANGED = 0.1
+CRAWLS = 2
+MOST_JOBS = 100
 
 
 class State(Struct):
-    """How far the demo is, kept beside its data."""
+    """Where the shop is, kept beside the data for as long as the demo has not come to its end. How far it
+    is, the database knows."""
 
     port: int
-    crawls: int = 0
 
 
 def demo(
@@ -84,26 +89,24 @@ def _usable(port: int) -> int:
 
 
 async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
-    state = _load(settings)
+    signalled = asyncio.create_task(until_signalled())
+    state = await _load(settings)
     policies = Policies.load([("shipped policies", shipped()), ("demo", POLICY)])
     shop = Shop()
-    for _ in range(state.crawls):
-        shop.change_prices(CHANGED)
     server = Server(await open_base(settings, policies))
-    signalled = asyncio.create_task(until_signalled())
     url = await _open(shop, state)
     _save(settings, state)
     await server.start()
     try:
         _say(show, f"A shop with {len(shop.items)} products is open at {url}")
-        jobs = await _crawls(server, shop, state, settings, show)
-        if state.crawls < 2:
+        jobs = await _crawls(server, shop, show, signalled)
+        if len(jobs) < CRAWLS:
             _say(show, "Interrupted: `fyke demo` goes on from here.")
             return Exit.INTERRUPTED
         _finish(settings)
         changes = await _changes(server, jobs[-1])
         if show:
-            _show(changes, settings, jobs)
+            _show(changes, settings)
         else:
             counts = Counter(change.change_type for change in changes)
             print_json({"crawls": [summary(job) for job in jobs], "changes": counts})
@@ -117,28 +120,50 @@ async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
     return Exit.DONE
 
 
-async def _crawls(server: Server, shop: Shop, state: State, settings: Settings, show: bool) -> list[Job]:
-    jobs = []
-    for number in (1, 2):
-        if state.crawls >= number:
-            continue
-        request = request_for(f"{shop.base_url}/", "site", {"max_concurrency": 8}, skip_invalid=False)
-        out = settings.data_dir / "out" / f"crawl-{number}"
-        _say(show, f"\nCrawl {number} of 2")
-        job, files = await crawl_once(server.engine, Crawl(request, out, show=show))
-        jobs.append(job)
-        if job.state not in ENDED:
-            return jobs
-        said = (
-            f"{job.succeeded} pages, {job.failed} failed (the shop has its troubles), {job.skipped} skipped"
-        )
-        _say(show, f"{job.state}: {said}. Exports: {out} ({', '.join(file.name for file in files)})")
-        state.crawls = number
-        _save(settings, state)
-        if number == 1:
+async def _crawls(server: Server, shop: Shop, show: bool, signalled: "asyncio.Task[str]") -> list[Job]:
+    """The crawls that have ended: all of them, or those before a signal came."""
+    jobs: list[Job] = []
+    for number in range(1, CRAWLS + 1):
+        if jobs:
             touched = shop.change_prices(CHANGED)
             _say(show, f"\nThe shop changes: {_told(touched)}")
+        _say(show, f"\nCrawl {number} of {CRAWLS}")
+        job = await _crawl(
+            server, shop, number, Crawl(_request(shop), _out(server, number), show=show), signalled
+        )
+        if job.state not in ENDED:
+            return jobs
+        jobs.append(job)
+        counts = (
+            f"{job.succeeded} pages, {job.failed} failed (the shop has its troubles), {job.skipped} skipped"
+        )
+        _say(show, f"{job.state}: {counts}. Exports: {_out(server, number)}")
     return jobs
+
+
+async def _crawl(server: Server, shop: Shop, number: int, work: Crawl, signalled: "asyncio.Task[str]") -> Job:
+    """The crawl of that number: one that ended before the demo was interrupted, or one made now."""
+    ended = await server.database.read(partial(_ended, source=f"{shop.base_url}/"))
+    if len(ended) >= number:
+        job = ended[number - 1]
+        await bring_out(server.engine, job, work.out)
+        return job
+    job, _ = await crawl_once(server.engine, work, signalled)
+    return job
+
+
+async def _ended(conn: Conn, *, source: str) -> list[Job]:
+    """The oldest first."""
+    jobs = await list_jobs(conn, JobFilter(limit=MOST_JOBS))
+    return [job for job in reversed(jobs) if job.source == source and job.state in ENDED]
+
+
+def _request(shop: Shop) -> JobRequest:
+    return request_for(f"{shop.base_url}/", "site", {"max_concurrency": 8}, skip_invalid=False)
+
+
+def _out(server: Server, number: int) -> Path:
+    return server.behind.settings.data_dir / "out" / f"crawl-{number}"
 
 
 def _told(changes: object) -> str:
@@ -166,25 +191,24 @@ async def _changes(server: Server, job: Job) -> list[Change]:
         after = some[-1].seq
 
 
-def _show(changes: list[Change], settings: Settings, jobs: list[Job]) -> None:
+def _show(changes: list[Change], settings: Settings) -> None:
     counts = Counter(change.change_type for change in changes)
     said = ", ".join(f"{n} {kind.lower()}" for kind, n in sorted(counts.items()))
-    console.print(f"\nWhat the second crawl noticed: {said}\n")
-    table = Table("change", "page", "fields", "price", "availability", box=None, pad_edge=False)
+    say(f"\nWhat the second crawl noticed: {said}\n")
     moved = [change for change in changes if change.change_type != "UNCHANGED"]
-    for change in moved[:SHOWN]:
-        table.add_row(
+    rows = [
+        (
             change.change_type,
-            change.url.split("/", 3)[-1],
             change.fields_changed,
             _step(change.price_prev, change.price_curr),
             _step(change.availability_prev, change.availability_curr),
+            "/" + change.url.split("/", 3)[-1],
         )
-    console.print(table)
+        for change in moved[:SHOWN]
+    ]
+    print_rows(("change", "fields", "price", "+availability", "page"), rows)
     if len(moved) > SHOWN:
-        console.print(
-            f"and {len(moved) - SHOWN} more in {settings.data_dir / 'out' / 'crawl-2' / 'diff.csv'}"
-        )
+        say(f"and {len(moved) - SHOWN} more in {settings.data_dir / 'out' / 'crawl-2' / 'diff.csv'}")
 
 
 def _step(before: str | None, now: str | None) -> str:
@@ -193,15 +217,25 @@ def _step(before: str | None, now: str | None) -> str:
 
 def _say(show: bool, text: str) -> None:
     if show:
-        console.print(text, markup=False)
+        say(text)
 
 
 def _file(settings: Settings) -> Path:
     return settings.data_dir / "demo.json"
 
 
-def _load(settings: Settings) -> State:
-    """Where an interrupted demo was; a new one starts on an empty directory."""
+async def _load(settings: Settings) -> State:
+    """Where an interrupted demo was; a new one starts on an empty directory, unless another demo is still
+    open there."""
+    lock = DirectoryLock(settings.data_dir)
+    await lock.start()
+    try:
+        return await asyncio.to_thread(_read, settings)
+    finally:
+        await lock.stop()
+
+
+def _read(settings: Settings) -> State:
     try:
         return msgspec.json.decode(_file(settings).read_bytes(), type=State)
     except (FileNotFoundError, msgspec.DecodeError):

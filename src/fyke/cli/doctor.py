@@ -13,7 +13,7 @@ from msgspec import Struct
 from fyke import __version__
 from fyke.cli.exits import Exit
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, print_json
+from fyke.cli.show import print_json, say
 from fyke.core.errors import FykeError
 from fyke.fetch.multi import client_library
 from fyke.settings import Settings
@@ -45,7 +45,7 @@ def doctor(
     else:
         for one in found:
             mark = {"ok": "ok   ", "note": "note ", "wrong": "wrong"}[one.state]
-            console.print(f"{mark}  {one.name}: {one.detail}", markup=False)
+            say(f"{mark}  {one.name}: {one.detail}")
     return Exit.FAILED if any(f.state == "wrong" for f in found) else Exit.DONE
 
 

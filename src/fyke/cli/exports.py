@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from fyke.cli.api import reach
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, print_json, print_table
+from fyke.cli.show import moment, print_json, print_rows, say
 
 __all__ = ["register"]
 
@@ -29,11 +28,19 @@ def list_all(
     if as_json:
         print_json(found)
         return
-    table = Table("id", "job", "type", "format", "bytes", "rows", "created", box=None)
-    for export in found:
-        cells = (export["id"], export["job_id"], export["type"], export["format"])
-        table.add_row(*cells, str(export["size_bytes"]), str(export["row_count"]), export["created_at"][:19])
-    print_table(table)
+    rows = [
+        (
+            x["id"],
+            x["type"],
+            x["format"],
+            x["size_bytes"],
+            x["row_count"],
+            moment(x["created_at"]),
+            x["job_id"],
+        )
+        for x in found
+    ]
+    print_rows(("=id", "type", "format", "bytes", "rows", "+created", "+job"), rows)
 
 
 async def _list(path: str, limit: int) -> list[Any]:
@@ -53,7 +60,7 @@ def make(
     if as_json:
         print_json(found)
     else:
-        console.print(f"{found['id']}: {found['row_count']} rows, {found['size_bytes']} bytes", markup=False)
+        say(f"{found['id']}: {found['row_count']} rows, {found['size_bytes']} bytes")
 
 
 async def _make(job: str, kind: str, format: str) -> Any:
@@ -67,10 +74,14 @@ def get(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file; its own name if not given.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Fetch an export into a file."""
     file = run(_get(export, out))
-    console.print(str(file), markup=False)
+    if as_json:
+        print_json({"file": str(file)})
+    else:
+        say(str(file))
 
 
 async def _get(export: str, out: Path | None) -> Path:

@@ -4,13 +4,12 @@ import asyncio
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from fyke.cli.api import Api, reach
 from fyke.cli.crawl import request_body
 from fyke.cli.exits import exit_of_state
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, print_json, print_table, progress_bar
+from fyke.cli.show import moment, print_json, print_rows, progress_bar, say
 from fyke.core.job import ENDED
 
 __all__ = ["register"]
@@ -37,19 +36,23 @@ def _print_job(job: Any, as_json: bool) -> None:
         print_json(job)
         return
     for name, value in job.items():
-        if name not in ("options", "progress"):
-            console.print(f"{name.replace('_', ' '):>22}  {'' if value is None else value}", markup=False)
+        if name not in ("options", "progress") and value not in (None, []):
+            say(f"{name.replace('_', ' '):>22}  {value}")
 
 
 @jobs.command("create")
 def create(
-    source: Annotated[str, typer.Argument(help="A page, a site, a sitemap, or a file of URLs.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A page, a site, a sitemap, or a file of URLs.")
+    ],
     kind: Annotated[str | None, typer.Option("--as", help="page, site, sitemap or list.")] = None,
     target: Annotated[str, typer.Option(help="What the pages are read as.")] = "product",
     max_urls: Annotated[int, typer.Option(min=0, help="The most URLs taken; 0: no limit.")] = 10_000,
     concurrency: Annotated[int, typer.Option(min=0, help="Requests at once.")] = 2,
     priority: Annotated[int, typer.Option(min=-10, max=10, help="Higher goes first.")] = 0,
-    skip_invalid: Annotated[bool, typer.Option(help="Leave out lines that are no URL.")] = False,
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Leave out lines that are no URL.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a job; a server or worker does it."""
@@ -70,14 +73,12 @@ def list_all(
     if as_json:
         print_json(found)
         return
-    table = Table("id", "state", "domain", "source", "done", "total", "failed", "created", box=None)
-    for job in found:
-        done = job["succeeded"] + job["failed"] + job["skipped"]
-        table.add_row(
-            job["id"], job["state"], job["domain"], job["source"], str(done), str(job["total"]),
-            str(job["failed"]), job["created_at"][:19],
-        )  # fmt: skip
-    print_table(table)
+    rows = [
+        (j["id"], j["state"], f"{j['succeeded'] + j['failed'] + j['skipped']}/{j['total']}", j["failed"],
+         moment(j["created_at"]), j["source"])
+        for j in found
+    ]  # fmt: skip
+    print_rows(("=id", "state", "pages", "failed", "+created", "source"), rows)
 
 
 @jobs.command("show")
@@ -120,7 +121,7 @@ def retry(
     if as_json:
         print_json(found)
     else:
-        console.print(f"{found['retried']} failures run again")
+        say(f"{found['retried']} failures run again")
 
 
 @jobs.command("delete")
@@ -130,7 +131,7 @@ def delete(job: Job, as_json: Json = False) -> None:
     if as_json:
         print_json(found)
     else:
-        console.print("Deleted.")
+        say("Deleted.")
 
 
 @jobs.command("pages")
@@ -145,11 +146,8 @@ def pages(
     if as_json:
         print_json(found)
         return
-    table = Table("state", "status", "url", "title", "error", box=None)
-    for page in found:
-        status = "" if page["http_status"] is None else str(page["http_status"])
-        table.add_row(page["state"], status, page["url"], page["title"] or "", page["error_class"] or "")
-    print_table(table)
+    rows = [(p["state"], p["http_status"], p["error_class"], p["url"], p["title"]) for p in found]
+    print_rows(("state", "status", "error", "url", "+title"), rows)
 
 
 @jobs.command("errors")
@@ -159,11 +157,11 @@ def errors(job: Job, as_json: Json = False) -> None:
     if as_json:
         print_json(found)
         return
-    table = Table("class", "host", "count", "for instance", box=None)
-    for group in found:
-        sample = group["samples"][0]["url"] if group["samples"] else ""
-        table.add_row(group["error_class"], group["host"], str(group["count"]), sample)
-    print_table(table)
+    rows = [
+        (g["error_class"], g["host"], g["count"], g["samples"][0]["url"] if g["samples"] else "")
+        for g in found
+    ]
+    print_rows(("class", "host", "count", "for instance"), rows)
 
 
 @jobs.command("diff")
@@ -178,13 +176,17 @@ def diff(
     if as_json:
         print_json(found)
         return
-    table = Table("change", "url", "fields", "price", "was", box=None)
-    for row in found:
-        table.add_row(
-            row["change_type"], row["url"], str(row["fields_changed"]),
-            str(row["price_curr"] or ""), str(row["price_prev"] or ""),
-        )  # fmt: skip
-    print_table(table)
+    rows = [
+        (
+            row["change_type"],
+            ";".join(row["fields_changed"]),
+            row["price_prev"],
+            row["price_curr"],
+            row["url"],
+        )
+        for row in found
+    ]
+    print_rows(("change", "fields", "was", "is", "url"), rows)
 
 
 @jobs.command("watch")
@@ -194,7 +196,7 @@ def watch(job: Job, as_json: Json = False) -> int:
     if as_json:
         print_json(found)
     else:
-        console.print(found["state"])
+        say(found["state"])
     return exit_of_state(found["state"])
 
 

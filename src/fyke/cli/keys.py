@@ -3,11 +3,10 @@
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from fyke.cli.api import reach
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, print_json, print_table
+from fyke.cli.show import moment, print_json, print_rows, say
 
 __all__ = ["register"]
 
@@ -44,11 +43,11 @@ def list_all(as_json: Json = False) -> None:
     if as_json:
         print_json(found)
         return
-    table = Table("id", "name", "scopes", "created", "last used", box=None)
-    for key in found:
-        used = (key["last_used_at"] or "")[:19]
-        table.add_row(key["id"], key["name"], ",".join(key["scopes"]), key["created_at"][:19], used)
-    print_table(table)
+    rows = [
+        (k["id"], k["name"], ",".join(k["scopes"]), moment(k["created_at"]), moment(k["last_used_at"]))
+        for k in found
+    ]
+    print_rows(("=id", "name", "scopes", "+created", "last used"), rows)
 
 
 @keys.command("revoke")
@@ -58,7 +57,7 @@ def revoke(key: Annotated[str, typer.Argument(help="The key's id.")], as_json: J
     if as_json:
         print_json(found)
     else:
-        console.print("Revoked.")
+        say("Revoked.")
 
 
 def register(app: typer.Typer) -> None:

@@ -3,7 +3,11 @@
 A command's module is loaded when the command is asked for: nobody waits for what is not used.
 """
 
+import logging
+import os
 import sys
+import traceback
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -12,7 +16,8 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fyke.cli.exits import Exit, exit_code
-from fyke.core.errors import FykeError
+from fyke.core.errors import FykeError, UnknownName
+from fyke.logs import redact
 
 __all__ = ["app", "main"]
 
@@ -51,6 +56,11 @@ class LazyGroup(TyperGroup):
             self.commands.update(get_group(loaded).commands)
         return super().get_command(ctx, cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in MODULES:
+            raise UnknownName("command", args[0], MODULES)
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -69,12 +79,33 @@ def fyke() -> None:
 
 
 def _show(error: typer.TyperException) -> None:
-    """The error, and how the command is used, if it knows that."""
-    show = getattr(error, "show", None)
-    if show is not None:
-        show()
-    else:
-        print(f"fyke: {error.format_message()}", file=sys.stderr)
+    """Wrong use, in one line: at which command, what is wrong, what is nearest, where more is said."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message().strip()
+    if "\n" in message:  # no arguments at all: that is the help
+        print(message, file=sys.stderr)
+        return
+    where = context.command_path if context is not None else "fyke"
+    option = getattr(error, "option_name", None)
+    if option is not None and context is not None and message.startswith("No such option"):
+        known = [name for one in context.command.get_params(context) for name in one.opts if name[0] == "-"]
+        near = get_close_matches(option, known, n=1, cutoff=0.0)
+        message = f"there is no option {option}" + (f": did you mean {near[0]}?" if near else "")
+    ending = "" if message.endswith((".", "?")) else "."
+    print(f"{where}: {message}{ending} {where} --help says more.", file=sys.stderr)
+
+
+def _unexpected(error: Exception) -> str:
+    """What nobody thought of, in one line; where it happened is for who asks for it."""
+    if logging.getLogger().isEnabledFor(logging.DEBUG):
+        traceback.print_exc()
+    said = redact(f"{type(error).__name__}: {error}").replace("\n", " ")
+    return f"this is a fault of Fyke: {said} (FYKE_LOG_LEVEL=DEBUG shows where)"
+
+
+def _of_the_system(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
 
 
 def main() -> None:
@@ -92,4 +123,10 @@ def main() -> None:
     except FykeError as error:
         print(f"fyke: {error.message}", file=sys.stderr)
         code = exit_code(error)
+    except OSError as error:
+        print(f"fyke: {_of_the_system(error)}", file=sys.stderr)
+        code = Exit.FAILED
+    except Exception as error:  # the last one to see it: a person is to get a line, not a trace
+        print(f"fyke: {_unexpected(error)}", file=sys.stderr)
+        code = Exit.FAILED
     sys.exit(code if isinstance(code, int) else 0)

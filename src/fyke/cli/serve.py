@@ -9,7 +9,7 @@ import typer
 
 from fyke.cli.run import configured, run
 from fyke.cli.server import Server
-from fyke.cli.show import console
+from fyke.cli.show import print_json, say
 from fyke.core.errors import InvalidSetting
 from fyke.engine.lifecycle import until_signalled
 from fyke.settings import Settings
@@ -26,20 +26,26 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(min=0, max=64, help="Worker processes; 1 runs inside the server, 0 is none.")
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one object, once the server listens, and nothing else.")
+    ] = False,
 ) -> int:
     """Run the server: API, workers and upkeep in one."""
     given = {"host": host, "port": port, "workers": workers}
     settings = configured(given={name: value for name, value in given.items() if value is not None})
-    return run(_serve(settings))
+    return run(_serve(settings, as_json))
 
 
-async def _serve(settings: Settings) -> int:
+async def _serve(settings: Settings, as_json: bool) -> int:
     server = Server(await open_base(settings))
     signalled = asyncio.create_task(until_signalled())
     await server.start()
-    console.print(f"Fyke listens on {server.address}", markup=False)
-    if server.new_key:
-        console.print(f"An admin key was made: {server.key_file}", markup=False)
+    if as_json:
+        print_json({"address": server.address, "admin_key": str(server.key_file)})
+    else:
+        say(f"Fyke listens on {server.address}; what it can do: {server.address}/reference")
+        if server.new_key:
+            say(f"An admin key was made: {server.key_file}")
     log.info("started", address=server.address, workers=settings.workers)
     name = await signalled
     log.info("stopping", signal=name)

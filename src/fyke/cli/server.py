@@ -13,7 +13,8 @@ from prometheus_client import CollectorRegistry
 from fyke.api.app import create_app
 from fyke.api.services import EngineHealth
 from fyke.cli.admin_key import ensure_admin_key
-from fyke.core.errors import StoreError
+from fyke.cli.announce import Announced, Place
+from fyke.core.errors import Conflict
 from fyke.core.outcome import SaveExport
 from fyke.core.queue import Share
 from fyke.engine.lifecycle import Service, Stack
@@ -63,6 +64,7 @@ class Http:
             )
         )
         self.address = ""
+        self.port = 0
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -74,8 +76,10 @@ class Http:
         except OSError as error:
             sock.close()
             where = f"{self.settings.host}:{self.settings.port}"
-            raise StoreError(f"cannot listen on {where}: {error.strerror}; set --port") from error
-        self.address = f"http://{self.settings.host}:{sock.getsockname()[1]}"
+            raise Conflict(f"cannot listen on {where}: {error.strerror}; set --host or --port") from error
+        self.port = sock.getsockname()[1]
+        host = f"[{self.settings.host}]" if family == socket.AF_INET6 else self.settings.host
+        self.address = f"http://{host}:{self.port}"
         self._task = asyncio.create_task(self.server.serve([sock]), name="http")
         await self.server.up.wait()
 
@@ -181,6 +185,7 @@ class Server:
         self.engine = Engine(base, share_of(settings))
         self.behind = Behind(base, self.engine)
         self.http = Http(create_app(self.behind), settings)
+        self.announced = Announced(settings.data_dir, lambda: Place(settings.host, self.http.port))
         services: list[Service] = [self.engine, Ringing(base.queue, self.behind.changes), self.http]
         if settings.workers > 1:
             processes = WorkerProcesses(settings.workers, base.queue, settings.grace_seconds)
@@ -194,8 +199,10 @@ class Server:
     async def start(self) -> None:
         await self.stack.start()
         self.new_key = await ensure_admin_key(self.database, self.key_file)
+        await self.announced.start()
 
     async def stop(self) -> None:
+        await self.announced.stop()
         await self.stack.stop()
 
     @property

@@ -3,12 +3,11 @@
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from fyke.cli.run import configured
-from fyke.cli.show import print_json, print_table
+from fyke.cli.show import print_json, say
 from fyke.logs import redact
-from fyke.settings import described
+from fyke.settings import described, spelled
 
 __all__ = ["register"]
 
@@ -21,7 +20,7 @@ def settings(
     rows = [
         {
             "name": one.name,
-            "value": redact(str(getattr(found, one.name.removeprefix("FYKE_").lower()))),
+            "value": redact(spelled(getattr(found, one.name.removeprefix("FYKE_").lower()))),
             "default": one.default,
             "description": one.description,
         }
@@ -30,10 +29,10 @@ def settings(
     if as_json:
         print_json(rows)
         return
-    table = Table("setting", "value", "default", "what for", box=None)
     for row in rows:
-        table.add_row(row["name"], row["value"], row["default"], row["description"])
-    print_table(table)
+        changed = row["value"] != row["default"]
+        default = f"   (default: {row['default'] or 'empty'})" if changed else ""
+        say(f"{row['name']}={row['value']}{default}\n    {row['description']}")
 
 
 def register(app: typer.Typer) -> None:

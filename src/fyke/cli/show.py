@@ -1,9 +1,12 @@
 """What commands print: progress and prose on standard error, results on standard output."""
 
+import shutil
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -12,18 +15,37 @@ from rich.progress import (
     ProgressColumn,
     Task,
     TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 from fyke.core import clock, ids
 from fyke.store.jobs import Job
 
-__all__ = ["console", "print_json", "print_table", "progress_bar", "summary"]
+__all__ = ["console", "moment", "print_json", "print_rows", "progress_bar", "say", "summary"]
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
+LEAST_CELL = 6
+WIDE = 120  # from here on a table shows all of its columns
+
+
+def say(text: str) -> None:
+    """A result in words."""
+    print(text, flush=True)
+
+
+class TimeColumn(ProgressColumn):
+    """How long it has taken, and how long it will."""
+
+    def render(self, task: Task) -> Text:
+        spent = _clock(task.finished_time if task.finished else task.elapsed)
+        left = "" if task.finished or task.time_remaining is None else f", {_clock(task.time_remaining)} left"
+        return Text(spent + left, style="cyan")
+
+
+def _clock(seconds: float | None) -> str:
+    minutes, rest = divmod(int(seconds or 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"
 
 
 class RateColumn(ProgressColumn):
@@ -36,22 +58,54 @@ class RateColumn(ProgressColumn):
 
 def progress_bar() -> Progress:
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description:<9}"),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
         RateColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeColumn(),
         console=console,
         transient=False,
         speed_estimate_period=10,
     )
 
 
-def print_table(table: Table) -> None:
-    """A table is a result: it goes to standard output, whole, however wide the terminal is."""
-    Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000).print(table)
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table is a result: it goes to standard output, whole where that is a file. On a terminal the widest
+    columns give way until it fits. A name with `=` is never cut (an id is there to be copied), one with `+`
+    is left out where there is little room."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    shown = [i for i, name in enumerate(columns) if name[0] != "+" or width is None or width >= WIDE]
+    lines = [[columns[i].lstrip("=+") for i in shown]]
+    lines += [[_cell(row[i]) for i in shown] for row in rows]
+    widths = [max(cell_len(line[i]) for line in lines) for i in range(len(shown))]
+    if width is not None:
+        _fit(widths, width, [columns[i][0] == "=" for i in shown])
+    for line in lines:
+        cells = [_cut(cell, widths[i]) for i, cell in enumerate(line)]
+        say("  ".join(cells).rstrip())
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _fit(widths: list[int], width: int, whole: Sequence[bool]) -> None:
+    while sum(widths) + 2 * (len(widths) - 1) > width:
+        widest = max((w, i) for i, w in enumerate(widths) if not whole[i])[1]
+        if widths[widest] <= LEAST_CELL:
+            return
+        widths[widest] -= 1
+
+
+def _cut(text: str, width: int) -> str:
+    if cell_len(text) > width:
+        return set_cell_size(text, width - 1) + "…"
+    return set_cell_size(text, width)
+
+
+def moment(text: str | None) -> str:
+    """A time of the API, short."""
+    return (text or "")[:19].replace("T", " ")
 
 
 def print_json(value: Any) -> None:
