@@ -4,10 +4,9 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 __all__ = ["Run", "RunFailed", "run"]
+
+LOOK_SECONDS = 0.1
 
 
 class RunFailed(Exception):
@@ -59,11 +60,14 @@ def run(
         assert process.stdout is not None
         late = threading.Timer(limit, _end, (process.pid,))
         late.start()
+        memory = Memory(process.pid)
+        memory.start()
         try:
             output = process.stdout.read()
             _, status, used = os.wait4(process.pid, 0)
         finally:
             late.cancel()
+            memory.stop()
             _end(process.pid)
         process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - started
@@ -71,8 +75,45 @@ def run(
         printed=_printed(output, process.returncode, log, seconds >= limit),
         wall_seconds=seconds,
         cpu_seconds=used.ru_utime + used.ru_stime,
-        max_mb=used.ru_maxrss / (1024 if sys.platform == "linux" else 1024 * 1024),
+        max_mb=memory.most_mb,
     )
+
+
+class Memory(threading.Thread):
+    """Watches the most memory that the processes of a group have had, together. What wait4 tells counts
+    what a process was before its exec, too, which is this one's image. The kernel keeps the mark, so
+    looking seldom misses only what grew after the last look."""
+
+    def __init__(self, group: int) -> None:
+        super().__init__(name="memory", daemon=True)
+        self.group = group
+        self.most_mb = 0.0
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(LOOK_SECONDS):
+            marks = (_high_water_mb(process) for process in _members(self.group))
+            self.most_mb = max(self.most_mb, sum(marks))
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()
+
+
+def _members(group: int) -> Iterator[Path]:
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                yield process
+
+
+def _high_water_mb(process: Path) -> float:
+    with suppress(OSError):
+        for line in (process / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return 0.0  # it has ended
 
 
 def _end(group: int) -> None:

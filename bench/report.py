@@ -5,6 +5,8 @@ from statistics import median
 
 from msgspec import Struct
 
+from bench import figures
+from bench.figures import Found
 from bench.systems import CONCURRENCY, System
 
 __all__ = ["Measured", "Report", "document", "table"]
@@ -40,7 +42,7 @@ class Ratio(Struct, frozen=True):
     text: str
 
 
-class Figure(Struct, frozen=True):
+class Rate(Struct, frozen=True):
     """A rate that is aimed at."""
 
     one: str
@@ -56,21 +58,22 @@ RATIOS = (
     Ratio("fyke-queue-postgres", "bullmq", 1, "Fyke on PostgreSQL / BullMQ"),
     Ratio("fyke-queue-postgres", "procrastinate", 20, "Fyke on PostgreSQL / Procrastinate"),
 )
-FIGURES = (
-    Figure("fyke-queue-sqlite", 30_000),
-    Figure("fyke-queue-postgres", 20_000),
-    Figure("fyke-queue-mariadb", 10_000),
+RATES = (
+    Rate("fyke-queue-sqlite", 30_000),
+    Rate("fyke-queue-postgres", 20_000),
+    Rate("fyke-queue-mariadb", 10_000),
 )
 
 
 class Report(Struct, frozen=True):
-    """Everything a table is made of. `measured` is by the system's name."""
+    """Everything a table is made of. `measured` is by the system's name; `own` are Fyke's own figures."""
 
     day: str
     rounds: int
     machine: Mapping[str, str]
     systems: tuple[System, ...]
     measured: Mapping[str, Measured]
+    own: Sequence[Found] = ()
 
 
 def _rows(report: Report, kind: str) -> list[list[str]]:
@@ -108,12 +111,12 @@ def _ratios(report: Report) -> list[list[str]]:
         each = [mine / theirs for mine, theirs in zip(one.rates, other.rates, strict=False)]
         span = f"{min(each):.2f} – {max(each):.2f}"
         rows.append([ratio.text, f"{value:.2f}", span, f"≥ {ratio.aim:g}", _met(value, ratio.aim)])
-    for figure in FIGURES:
-        if figure.one in usable:
-            rate = usable[figure.one].rate
-            label = next(system.label for system in report.systems if system.name == figure.one)
+    for rate in RATES:
+        if rate.one in usable:
+            value = usable[rate.one].rate
+            label = next(system.label for system in report.systems if system.name == rate.one)
             rows.append(
-                [f"{label}, tasks/s", f"{rate:,.0f}", "", f"≥ {figure.aim:,.0f}", _met(rate, figure.aim)]
+                [f"{label}, tasks/s", f"{value:,.0f}", "", f"≥ {rate.aim:,.0f}", _met(value, rate.aim)]
             )
     return rows
 
@@ -156,11 +159,15 @@ def _notes(report: Report) -> list[tuple[str, str]]:
     return notes
 
 
+OWN = "Fyke alone"
+
+
 def _sections(report: Report) -> list[tuple[str, list[list[str]]]]:
     return [
         ("Crawl: fetched, extracted, stored", _rows(report, "crawl")),
         ("Queue: no-op tasks", _rows(report, "queue")),
         ("Ratios and aims", _ratios(report)),
+        (OWN, figures.rows(report.own)),
     ]
 
 
@@ -187,7 +194,19 @@ in crawlee-python, 10 tasks at a time in Procrastinate, 200 in BullMQ, everythin
 
 *Lowest – highest* and *spread* are over the rounds. *Of a core* is the CPU time used by the time taken: well
 below 100 % the client waited, for a server or the disk. *Memory* is the largest resident size of the
-process."""
+process, and of those it started, if it did."""
+
+HOW_ALONE = """One run each, after the servers and the peers have been stopped, on all cores, on SQLite with
+an fsync for each commit. Each line's command measures it again, on any machine.
+
+*Claim*: the time of each claim while one worker works off tasks that do nothing, in the same database with
+few and with many others pending. *Idle latency*: nothing else goes on; from before the transaction that adds
+a task to the start of its handler, and from before `POST /api/v1/jobs` to the start of the page's handler,
+one process being client and server. *Memory*: the resident size of a process that is the whole server, API
+included, without a browser. The job of a million URLs reads them from sitemaps fetched over HTTP, claims and
+settles each with a page's rows and snapshot, and writes its exports; its pages themselves are made up, not
+fetched. *Exports*: from the store to a registered object, 16 columns, each in a process of its own, the
+median of three."""
 
 
 def document(report: Report) -> str:
@@ -197,7 +216,10 @@ def document(report: Report) -> str:
         "*Made by `make bench`; figures are as measured, whichever way they fall.*",
         HOW.format(rounds=report.rounds, concurrency=CONCURRENCY),
     ]
-    parts += [f"## {title}\n\n{_markdown(rows)}" for title, rows in _sections(report) if len(rows) > 1]
+    for title, rows in _sections(report):
+        if len(rows) > 1:
+            intro = HOW_ALONE + "\n\n" if title == OWN else ""
+            parts.append(f"## {title}\n\n{intro}{_markdown(rows)}")
     parts.append("## What survives a crash\n\n" + _markdown(_survival(report), right=False))
     failed = [f"{name} {text}" for name, text in _notes(report) if "not measured" in name]
     parts += failed

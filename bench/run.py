@@ -14,13 +14,13 @@ from pathlib import Path
 import msgspec
 
 import fyke
-from bench import pages
+from bench import figures, pages
 from bench.compare import Row, compare, fyke_rows, peer_rows
 from bench.environment import HERE, ROOT, prepare
 from bench.machine import cores, machine
 from bench.measure import Run, RunFailed, run
 from bench.report import Measured, Report, document, table
-from bench.services import Missing, Services, program, services
+from bench.services import DISK, Missing, Services, program, services
 from bench.systems import CONCURRENCY, FYKE, SYSTEMS, System, Turn
 
 __all__ = ["main"]
@@ -218,8 +218,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Missing, subprocess.CalledProcessError) as failure:
         raise SystemExit(f"bench: {failure}") from None
     report = rounds(chosen, options)
-    save(report, whole=options.only is None and options.urls is None and options.rounds >= 3)
-    return 1 if any(found.failed for found in report.measured.values()) else 0
+    all_of_it = options.only is None and options.urls is None
+    if all_of_it:
+        report = msgspec.structs.replace(report, own=own_figures())
+    save(report, whole=all_of_it and options.rounds >= 3)
+    failed = [found.failed for found in report.measured.values()] + [found.failed for found in report.own]
+    return 1 if any(failed) else 0
+
+
+def own_figures() -> Sequence[figures.Found]:
+    """What is measured of Fyke alone, when the servers are gone."""
+    print("Fyke alone", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="fyke-bench-", dir=DISK) as directory:
+        return figures.measure(Path(directory), ENVIRONMENT)
 
 
 def rounds(chosen: Sequence[System], options: argparse.Namespace) -> Report:
@@ -258,6 +269,7 @@ def save(report: Report, *, whole: bool) -> None:
         "rounds": report.rounds,
         "machine": report.machine,
         "measured": report.measured,
+        "own": report.own,
     }
     path = RESULTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
     path.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=2))

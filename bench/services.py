@@ -14,7 +14,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-__all__ = ["PACKAGES", "Missing", "Services", "served", "services"]
+from fyke.measure.common import DISK
+
+__all__ = ["DISK", "PACKAGES", "Missing", "Services", "served", "services"]
 
 PACKAGES = {
     "nginx": "nginx-light",
@@ -25,9 +27,6 @@ PACKAGES = {
     "npm": "npm",
 }
 """The Debian package that brings a program."""
-
-DISK = next((place for place in ("/var/tmp",) if Path(place).is_dir()), None)
-"""Where files are kept on a disk: /tmp may be memory, where fsync costs nothing."""
 
 START_SECONDS = 30.0
 STOP_SECONDS = 20.0

@@ -2,11 +2,7 @@
 
 import asyncio
 import os
-import resource
-import tempfile
 from functools import partial
-from pathlib import Path
-from statistics import quantiles
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +15,7 @@ from fyke.core.outcome import Outcome, Verdict
 from fyke.core.task import Batch, JobInfo, Kind, LaneSpec, NewTask, Task, WorkerInfo
 from fyke.engine.metrics import EngineMetrics
 from fyke.engine.worker import Worker, WorkerOptions
+from fyke.measure.common import cpu_seconds, middle, place, slow
 from fyke.store.conn import Conn, Database
 from fyke.store.jobs import NewJob, create_job
 from fyke.store.migrate import migrate
@@ -28,9 +25,10 @@ from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.progress import JobDelta, move_jobs
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
-__all__ = ["QueueLoad", "measure_queue"]
+__all__ = ["Backlog", "QueueLoad", "measure_queue"]
 
 CHUNK = 5_000
+FEW = 10_000
 
 
 class QueueLoad(Struct, frozen=True):
@@ -59,10 +57,54 @@ class TimedQueue(SqlQueue):
         return batch
 
 
+class Backlog:
+    """One job's tasks that do nothing, over some lanes; as many are added as are wanted."""
+
+    def __init__(self, database: Database, lanes: int) -> None:
+        self.database = database
+        self.specs = [LaneSpec(f"lane-{n}") for n in range(lanes)]
+        self.job = 0
+        self.added = 0
+
+    async def add(self, amount: int) -> float:
+        """Add tasks, some thousands at a time; how many seconds it took."""
+        began = monotonic()
+        if not self.job:
+            options = JobOptions(max_concurrency=0, max_urls=0)
+            first = NewTask(Kind.NOOP, 0, self.specs[0])
+            new = NewJob("bench", "tasks", os.urandom(16), "bench", options, tasks=(first,))
+            self.job = await self.database.write(lambda conn: create_job(conn, new))
+            self.added, amount = 1, amount - 1
+        until = self.added + amount
+        for start in range(self.added, until, CHUNK):
+            await self.database.write(partial(self._add, start=start, end=min(start + CHUNK, until)))
+        self.added = until
+        return monotonic() - began
+
+    async def _add(self, conn: Conn, start: int, end: int) -> None:
+        tasks = [NewTask(Kind.NOOP, n, self.specs[n % len(self.specs)]) for n in range(start, end)]
+        lanes = await lock_lanes(conn, {lane_of(task.lane) for task in tasks})
+        band = (await conn.fetch("SELECT band FROM jobs WHERE id = $1", self.job))[0][0]
+        now = await conn.now()
+        await write_tasks(conn, self.job, Plan(tasks, 0, 0, False, band), lanes, now)
+        await write_lanes(conn, lanes.values())
+        await move_jobs(conn, now, {self.job: JobDelta(open=len(tasks))})
+
+
+class Worked(Struct, frozen=True):
+    """Tasks worked off: in how many seconds, with how much of a core, and how long each claim took."""
+
+    tasks: int
+    seconds: float
+    cpu: float
+    claims: list[float]
+
+
 async def measure_queue(load: QueueLoad) -> dict[str, Any]:
-    """Fill the queue, work it off, and say how fast that was."""
-    with tempfile.TemporaryDirectory(prefix="fyke-bench-") as folder:
-        url = load.database_url or f"sqlite:///{Path(folder) / 'queue.db'}"
+    """Fill the queue, work it off, and say how fast that was. With more pending than FEW, that is done
+    twice in the same database: with few pending first, then with all."""
+    with place() as folder:
+        url = load.database_url or f"sqlite:///{folder / 'queue.db'}"
         await migrate(url)
         database = database_for(url, synchronous=load.synchronous)
         await database.open()
@@ -73,18 +115,48 @@ async def measure_queue(load: QueueLoad) -> dict[str, Any]:
 
 
 async def _measure(database: Database, load: QueueLoad) -> dict[str, Any]:
+    backlog = Backlog(database, load.lanes)
+    filled, few = 0.0, None
+    if load.pending > FEW:
+        filled += await backlog.add(load.tasks + FEW)
+        few = await _work_off(database, load)
+    filled += await backlog.add(load.tasks + load.pending - (FEW if few else 0))
+    worked = await _work_off(database, load)
+    found = {
+        "database": database.name,
+        "tasks": worked.tasks,
+        "pending": load.pending,
+        "lanes": load.lanes,
+        "seconds": round(worked.seconds, 3),
+        "tasks_per_second": round(worked.tasks / worked.seconds),
+        "cpu_us_per_task": round(worked.cpu / worked.tasks * 1e6, 1),
+        "enqueued_per_second": round(backlog.added / filled),
+        "claims": len(worked.claims),
+        "claim_p50_ms": middle(worked.claims),
+        "claim_p99_ms": slow(worked.claims),
+        "synchronous": load.synchronous if database.name == "sqlite" else "server's",
+    }
+    if few is not None:
+        found |= {
+            f"tasks_per_second_{FEW}_pending": round(few.tasks / few.seconds),
+            f"claim_p50_ms_{FEW}_pending": middle(few.claims),
+            f"claim_p99_ms_{FEW}_pending": slow(few.claims),
+            "claim_p99_ratio": round(slow(worked.claims) / slow(few.claims), 2),
+        }
+    return found
+
+
+async def _work_off(database: Database, load: QueueLoad) -> Worked:
+    """Let one worker do as many tasks as the load says; what it has claimed beyond goes back."""
     queue = TimedQueue(database)
-    began = monotonic()
-    await _fill(database, load)
-    filled = monotonic() - began
-    remaining = load.tasks
+    tasks = 0
     done = asyncio.Event()
 
     async def nothing(task: Task, job: JobInfo, context: Context) -> Outcome:
-        nonlocal remaining
+        nonlocal tasks
         if task.kind == Kind.NOOP:
-            remaining -= 1
-            if remaining == 0:
+            tasks += 1
+            if tasks == load.tasks:
                 done.set()
         return Outcome(task.id, task.lane, task.claims, Verdict.SUCCEEDED)
 
@@ -93,48 +165,8 @@ async def _measure(database: Database, load: QueueLoad) -> dict[str, Any]:
         WorkerInfo("bench", "localhost", os.getpid()), concurrency=load.concurrency, ahead=load.concurrency
     )
     worker = Worker(queue, handlers, options, EngineMetrics(CollectorRegistry()))
-    cpu, began = _cpu(), monotonic()
+    cpu, began = cpu_seconds(), monotonic()
     await worker.start()
     await done.wait()
     await worker.stop()
-    seconds = monotonic() - began
-    claims = sorted(queue.claims)
-    return {
-        "database": database.name,
-        "tasks": load.tasks,
-        "pending": load.pending,
-        "lanes": load.lanes,
-        "seconds": round(seconds, 3),
-        "tasks_per_second": round(load.tasks / seconds),
-        "cpu_us_per_task": round((_cpu() - cpu) / load.tasks * 1e6, 1),
-        "enqueued_per_second": round((load.tasks + load.pending) / filled),
-        "claim_p50_ms": round(claims[len(claims) // 2] * 1e3, 2),
-        "claim_p99_ms": round(quantiles(claims, n=100)[98] * 1e3, 2) if len(claims) > 1 else None,
-        "synchronous": load.synchronous if database.name == "sqlite" else "server's",
-    }
-
-
-async def _fill(database: Database, load: QueueLoad) -> None:
-    """One job with all tasks, added a chunk at a time."""
-    specs = [LaneSpec(f"lane-{n}") for n in range(load.lanes)]
-    options = JobOptions(max_concurrency=0, max_urls=0)
-    new = NewJob("bench", "tasks", os.urandom(16), "bench", options, tasks=(NewTask(Kind.NOOP, 0, specs[0]),))
-    job = await database.write(lambda conn: create_job(conn, new))
-
-    async def add(conn: Conn, start: int, end: int) -> None:
-        tasks = [NewTask(Kind.NOOP, n, specs[n % load.lanes]) for n in range(start, end)]
-        lanes = await lock_lanes(conn, {lane_of(task.lane) for task in tasks})
-        band = (await conn.fetch("SELECT band FROM jobs WHERE id = $1", job))[0][0]
-        now = await conn.now()
-        await write_tasks(conn, job, Plan(tasks, 0, 0, False, band), lanes, now)
-        await write_lanes(conn, lanes.values())
-        await move_jobs(conn, now, {job: JobDelta(open=len(tasks))})
-
-    for start in range(1, load.tasks + load.pending, CHUNK):
-        end = min(start + CHUNK, load.tasks + load.pending)
-        await database.write(partial(add, start=start, end=end))
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    return Worked(tasks, monotonic() - began, cpu_seconds() - cpu, queue.claims)
