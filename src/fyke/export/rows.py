@@ -12,7 +12,7 @@ Batches are worked on column by column: most of the work on a million cells is t
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -22,7 +22,7 @@ from msgspec import Raw, Struct, json
 from fyke.core import clock
 from fyke.core.outcome import Change
 
-__all__ = ["COLUMNS", "READ", "Cells", "Column", "Columns", "PageRecord", "Shape", "texts"]
+__all__ = ["COLUMNS", "READ", "Cells", "Column", "Columns", "PageRecord", "Shape", "filled", "texts"]
 
 Cells = list[Any]
 Columns = list[Cells]
@@ -96,8 +96,8 @@ EMPTY: Final = Raw(b"")
 
 
 class _Full(Struct, frozen=True, gc=False):
-    """core.record.Product with the parts that are only passed on or joined left as JSON: reading them
-    as Decimal, tuples and dict took more than half of an export's time."""
+    """core.record.Product with the parts that are only passed on left as JSON: reading them as Decimal
+    and dict took more than a third of an export's time."""
 
     price: Raw = EMPTY
     currency: str | None = None
@@ -105,13 +105,13 @@ class _Full(Struct, frozen=True, gc=False):
     sku: str | None = None
     brand: str | None = None
     category: str | None = None
-    breadcrumbs: Raw = EMPTY
-    images: Raw = EMPTY
+    breadcrumbs: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
     attrs: Raw = EMPTY
 
 
 class _Seo(Struct, frozen=True, gc=False):
-    """core.record.Seo, its lists left as JSON."""
+    """core.record.Seo."""
 
     meta_description: str | None = None
     og_title: str | None = None
@@ -122,12 +122,11 @@ class _Seo(Struct, frozen=True, gc=False):
     canonical: str | None = None
     robots: str | None = None
     hreflang: list[tuple[str, str]] = []
-    images_alt: Raw = EMPTY
+    images_alt: tuple[str, ...] = ()
 
 
 _read_full = json.Decoder(_Full).decode
 _read_seo = json.Decoder(_Seo).decode
-_read_list = json.Decoder(list[str]).decode
 NOTHING_FULL: Final = _Full()
 NOTHING_SEO: Final = _Seo()
 PLAIN_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?").fullmatch
@@ -155,8 +154,8 @@ def _full(records: Sequence[PageRecord]) -> Columns:
         [d.sku for d in data],
         [d.brand for d in data],
         [d.category for d in data],
-        _lists([d.breadcrumbs for d in data], b" > "),
-        _lists([d.images for d in data], b"|"),
+        _lists([d.breadcrumbs for d in data], " > "),
+        _lists([d.images for d in data], "|"),
         [str(d.attrs, "utf-8") if d.attrs else None for d in data],
         digest,
     ]
@@ -182,7 +181,7 @@ def _seo(records: Sequence[PageRecord]) -> Columns:
         [d.canonical for d in data],
         [d.robots for d in data],
         ["|".join([f"{lang}={href}" for lang, href in d.hreflang]) or None for d in data],
-        _lists([d.images_alt for d in data], b"|"),
+        _lists([d.images_alt for d in data], "|"),
     ]
 
 
@@ -205,19 +204,24 @@ def _diff(changes: Sequence[Change]) -> Columns:
 READ: Final[dict[str, Callable[[Sequence[Any]], Columns]]] = {"full": _full, "seo": _seo, "diff": _diff}
 
 
-def texts(column: Column, cells: Iterable[Any]) -> list[str]:
+def texts(column: Column, cells: Cells) -> list[str]:
     """The cells as text, "" for None; times as RFC 3339 with milliseconds."""
     if column.shape is Shape.INTEGER:
         return ["" if cell is None else str(cell) for cell in cells]
     if column.shape is Shape.TIME:
         return _times(cells)
-    return [cell or "" for cell in cells]
+    return filled(cells)
+
+
+def filled(cells: Cells) -> list[str]:
+    """The texts, "" for None; the same list where there is none."""
+    return [cell or "" for cell in cells] if None in cells else cells
 
 
 MILLISECONDS: Final = tuple(f".{number:03}Z" for number in range(1000))
 
 
-def _times(cells: Iterable[int | None]) -> list[str]:
+def _times(cells: Cells) -> list[str]:
     known: dict[int, str] = {}  # pages of one batch came within few seconds
     out = []
     for cell in cells:
@@ -255,27 +259,14 @@ def _numbers(raws: Sequence[Raw]) -> Cells:
     return cells
 
 
-def _lists(raws: Sequence[Raw], separator: bytes) -> Cells:
-    """The strings of JSON lists, each list joined.
-
-    The text of compact lists without a backslash only needs its separators exchanged, which is done
-    for the whole column at once; the count of quotes tells whether it is of that kind.
-    """
-    text = b"\n".join(raws)
-    lists = len(raws) - raws.count(EMPTY)
-    between = text.count(b'","')
-    if b"\\" in text or separator in text or text.count(b'"') != 2 * (between + lists):
-        return [_joined(raw, separator.decode()) for raw in raws]
-    cells = str(text.replace(b'","', separator), "utf-8").split("\n")
-    return [cell[2:-2] or None for cell in cells]
+def _lists(lists: Sequence[tuple[str, ...]], separator: str) -> Cells:
+    """Each list joined. A pipe within a URL is written as %7C, which means the same, where pipes separate;
+    in other text it stays. Whether there is any is counted in all of them at once."""
+    cells = list(map(separator.join, lists))
+    if separator == "|" and "".join(cells).count("|") > sum(map(len, lists)) - len(lists) + lists.count(()):
+        cells = ["|".join([_piped(part) for part in parts]) for parts in lists]
+    return [cell or None for cell in cells]
 
 
-def _joined(raw: Raw, separator: str) -> str | None:
-    """The same for one list. A pipe within a URL is written as %7C, which means the same, where pipes
-    separate; in other text it stays."""
-    if not raw:
-        return None
-    parts = _read_list(raw)
-    if separator == "|":
-        parts = [part.replace("|", "%7C") if "://" in part else part for part in parts]
-    return separator.join(parts) or None
+def _piped(part: str) -> str:
+    return part.replace("|", "%7C") if "://" in part else part

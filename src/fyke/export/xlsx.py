@@ -132,8 +132,8 @@ class XlsxWriter:
             else self._text(texts(column, cells))
             for column, cells in zip(self._columns, columns, strict=True)
         ]
-        body = "</row><row>".join(map("".join, zip(*marked, strict=True)))
-        self._zip.write(f"<row>{body}</row>".encode())
+        lines = [line.encode() for line in map("".join, zip(*marked, strict=True))]
+        self._zip.write(b"<row>" + b"</row><row>".join(lines) + b"</row>")
         self._row += rows
 
     def _text(self, cells: list[str]) -> list[str]:
