@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -74,8 +75,11 @@ class Parts:
         return await prepare(request, self.policies, self.guard, self.objects)
 
     async def write_export(self, job: int, type: str, format: str) -> SaveExport:
-        parts = ExportParts(self.database, self.objects, export.write, self.settings.data_dir / "tmp")
-        return await make_export(parts, job, type, format)
+        return await make_export(self.export_parts(), job, type, format)
+
+    def export_parts(self) -> ExportParts:
+        write = partial(export.write, objects=self.objects)
+        return ExportParts(self.database, self.objects, write, self.settings.data_dir / "tmp")
 
     async def health(self) -> EngineHealth:
         return self.engine

@@ -48,7 +48,11 @@ async def create(request: Request, services: Parts, body: JobBody, key: Idempote
             job = await get_job(conn, await create_job(conn, prepared))
             return created_job(job, prepared, await conn.now())
 
-        answer = await created(services, asked, make)
+        try:
+            answer = await created(services, asked, make)
+        except Invalid:  # the key has been used for something else: nothing has been made
+            await _discard(services, prepared)
+            raise
         if answer.replayed:
             await _discard(services, prepared)
         services.queue.wake()
@@ -69,7 +73,7 @@ def _request(body: JobBody) -> JobRequest:
 
 
 async def _discard(services: Services, prepared: Prepared) -> None:
-    """Delete the list of a job that a twin of the request has made instead."""
+    """Delete the list of a job that is not made after all, or that a twin of the request has made."""
     for source in prepared.sources:
         if source.kind == "list":
             await services.objects.delete(source.location)

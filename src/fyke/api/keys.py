@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Query, Request, Response
 
-from fyke.api.auth import Keys, digest_of, guarded, new_token, token_of
+from fyke.api.auth import Keys, caller, digest_of, guarded, new_token, token_of
 from fyke.api.cursor import paging, place_of
 from fyke.api.envelope import reply
 from fyke.api.inputs import KeyId, Parts
@@ -16,6 +16,7 @@ from fyke.api.once import IdempotencyKey, answered, created, earlier, recognised
 from fyke.api.openapi import gives
 from fyke.api.requests import KeyBody, ListQuery
 from fyke.api.views import Deleted, KeyShown, NewKey, key_shown
+from fyke.core.errors import Conflict
 from fyke.core.ids import public
 from fyke.store.conn import Conn
 from fyke.store.idempotency import Answer
@@ -61,9 +62,11 @@ async def list_all(services: Parts, query: Annotated[ListQuery, Query()]) -> Res
     return reply([key_shown(key) for key in shown], paging=where)
 
 
-@router.delete("/{key_id}", **gives(Deleted, 200, "The key is not accepted any more."))
+@router.delete("/{key_id}", **gives(Deleted, 200, "The key is not accepted any more.", conflicts=True))
 async def revoke(request: Request, services: Parts, key: KeyId) -> Response:
-    """Revoke a key. Other processes may accept it for five seconds more."""
+    """Revoke a key, but not the one in use. Other processes may accept it for five seconds more."""
+    if key == caller(request).id:
+        raise Conflict("this key is the one in use: revoke it with another")
     await services.database.write(lambda conn: revoke_key(conn, key), urgent=True)
     keys: Keys = request.app.state.keys
     keys.forget()

@@ -21,6 +21,8 @@ __all__ = ["install"]
 log = structlog.get_logger("fyke.api")
 
 QUOTED: Final = re.compile(r"'([^']*)'")
+CODES: Final = {408: "body_too_slow", 413: "body_too_large"}  # others are called what HTTP calls them
+CUT_SHORT: Final = (408, 413)  # what is left of the body is not read: the connection is of no more use
 SOON: Final = {429: "1", 503: "1"}  # when to come back, in seconds
 
 
@@ -53,9 +55,12 @@ async def _theirs(request: Request, error: HTTPException) -> Response:
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods(request))
         message = f"{request.method} is not possible here: use {headers['Allow']}"
+    elif status in CUT_SHORT:
+        headers["Connection"] = "close"
     elif status is HTTPStatus.NOT_FOUND:
         message = f"there is nothing at {request.url.path}"
-    return problem(status, status.name.lower(), message, None, headers)
+    code = CODES.get(error.status_code, status.name.lower())
+    return problem(status, code, message, None, headers)
 
 
 def _methods(request: Request) -> list[str]:

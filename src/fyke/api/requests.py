@@ -61,7 +61,9 @@ Moment = Annotated[
     AfterValidator(_moment),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-Word = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")]
+PRINTED: Final = r"^[^\x00-\x1f\x7f]+$"
+Word = Annotated[str, Field(min_length=1, max_length=255, pattern=PRINTED)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTED)]
 URL_SCHEMA: Final = {
     "type": "string",
     "pattern": URL,
@@ -234,7 +236,7 @@ class ExportBody(Strict):
 class KeyBody(Strict):
     """A key to be made."""
 
-    name: Word = Field(description="What people call it.", max_length=200)
+    name: Name = Field(description="What people call it.")
     scopes: list[Scope] = Field(default=["submit", "read"], min_length=1, max_length=4)
 
 

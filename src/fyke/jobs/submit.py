@@ -99,11 +99,11 @@ def _of_address(kind: str, text: str, request: JobRequest, policies: Policies, g
     try:
         url = canonical(text)
     except InvalidUrl as error:
-        raise InvalidUrl(f"{kind} {_shown_text(text)!r}: {error.message}", field=kind) from None
+        raise InvalidUrl(f"{kind} {_shown_text(text)!r}: {error.message}", field=f"{kind}_url") from None
     verdict = guard.check_url(url)
     if not verdict.allowed:
         message = f"{kind} {_shown_text(url)}: {verdict.reason}"
-        raise Refused(message, fields=[{"field": kind, "message": verdict.reason}])
+        raise Refused(message, fields=[{"field": f"{kind}_url", "message": verdict.reason}])
     return Prepared(
         source_kind=kind,
         source=url,
@@ -265,7 +265,8 @@ def _judge(request: JobRequest, checked: _Checked) -> None:
         first = checked.problems[0]
         more = f", and {checked.skipped - 1} more" if checked.skipped > 1 else ""
         message = f"{what}, line {first.line}: {first.text!r}: {first.reason}{more}"
-        fields = [{"field": f"{field}.{p.line}", "message": p.reason} for p in checked.problems]
+        start = 0 if request.file is not None else 1  # lines count from 1, the items of a list from 0
+        fields = [{"field": f"{field}.{p.line - start}", "message": p.reason} for p in checked.problems]
         if checked.refused == checked.skipped:
             raise Refused(message, fields=fields)
         raise Invalid(message, fields=fields)

@@ -32,6 +32,8 @@ class Site:
         self.hits: Counter[str] = Counter()
         self.order: list[str] = []
         self.base = ""
+        self.door = asyncio.Event()  # while it is shut, no page is answered
+        self.door.set()
 
     def url(self, path: str) -> str:
         return f"{self.base}{path}"
@@ -53,7 +55,10 @@ class Site:
                 path = head.split(b" ", 2)[1].decode()
                 self.hits[path] += 1
                 self.order.append(path)
-                writer.write(_spelled(self._reply(path)))
+                reply = self._reply(path)
+                if path != "/robots.txt":
+                    await self.door.wait()
+                writer.write(_spelled(reply))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
