@@ -1,6 +1,6 @@
 # Nothing is needed but make and Python >= 3.11. `make demo` and `make test` are the two to start with.
 
-.PHONY: help install dev demo up test lint bench chaos lock
+.PHONY: help install dev demo up test lint bench chaos docs lock
 .DEFAULT_GOAL := help
 
 PYTEST_WORKERS ?= auto
@@ -13,6 +13,7 @@ help:
 	@echo 'make lint           style, types and import rules'
 	@echo 'make bench          side by side with others'
 	@echo 'make chaos          the long runs with kill -9'
+	@echo 'make docs           bring docs/ up to date with settings, commands, endpoints'
 	@echo 'make lock           lock the dependencies anew'
 
 install:
@@ -44,6 +45,9 @@ bench: dev
 chaos: dev
 	@scripts/services
 	@.venv/bin/pytest tests/chaos --long --capture=no --verbose $(ARGS)
+
+docs: dev
+	@.venv/bin/python -m scripts.docs
 
 lock:
 	@scripts/lock
