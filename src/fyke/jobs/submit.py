@@ -18,6 +18,7 @@ import re
 import tempfile
 from asyncio import to_thread
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
@@ -119,16 +120,15 @@ def _definition(kind: str, identity: str, target: str) -> bytes:
 
 
 async def _of_list(request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore) -> Prepared:
-    with tempfile.TemporaryDirectory(prefix="fyke-") as directory:
-        spool = Path(directory) / "list.gz"
+    with _Spool() as spool:
         checked = await to_thread(_check_list, request, guard, spool)
         identity = _identity(request, checked)
         definition = _definition("list", identity, request.options.target)
         tasks: tuple[NewTask, ...] = ()
         sources: tuple[Source, ...] = ()
-        if checked.spooled:
+        if spool.path is not None:
             key = f"jobs/{definition.hex()}/{token_hex(16)}/list.gz"
-            await objects.put_file(key, spool)
+            await objects.put_file(key, spool.path)
             sources = (Source("list", key, PLAN_LANE),)
         else:
             tasks = tuple(
@@ -148,9 +148,35 @@ async def _of_list(request: JobRequest, policies: Policies, guard: Guard, object
     )
 
 
+class _Spool:
+    """The lines of a long list, gzip'd, in a file that is made when the first are written: most lists are
+    short, and making a directory for nothing was a quarter of what a small job took to start."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self._file: gzip.GzipFile | None = None
+        self._kept = ExitStack()
+
+    def __enter__(self) -> "_Spool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.close()
+
+    def write(self, text: bytes) -> None:
+        if self._file is None:
+            directory = self._kept.enter_context(tempfile.TemporaryDirectory(prefix="fyke-"))
+            self.path = Path(directory) / "list.gz"
+            self._file = self._kept.enter_context(gzip.GzipFile(self.path, "wb", compresslevel=1))
+        self._file.write(text)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
 class _Checked(Struct):
-    """A list that has been read: its URLs, canonical, unless they are so many that the spool file has
-    them (`spooled`)."""
+    """A list that has been read: its URLs, canonical, unless they are so many that the spool has them."""
 
     urls: list[str] = []
     first: str = ""
@@ -159,7 +185,6 @@ class _Checked(Struct):
     problems: list[LineProblem] = []
     refused: int = 0
     digest: str = ""
-    spooled: bool = False
 
 
 def _identity(request: JobRequest, checked: _Checked) -> str:
@@ -177,33 +202,34 @@ def _shown(request: JobRequest, checked: _Checked) -> str:
     return checked.first if checked.listed == 1 else f"{checked.listed} URLs from {checked.first}"
 
 
-def _check_list(request: JobRequest, guard: Guard, spool: Path) -> _Checked:
+def _check_list(request: JobRequest, guard: Guard, spool: _Spool) -> _Checked:
     """Read the list to its end, in a thread. With a problem in it, it is refused whole."""
     checked = _Checked()
     # A list longer than the job may take is kept whole too: a resume with a larger budget goes on in it.
     most = request.options.max_urls
     at_once = min(AT_ONCE, most) if most else AT_ONCE
     digest = blake2b(digest_size=16)
-    with full_disk(), gzip.open(spool, "wb", compresslevel=1) as file:
+    spooled = False
+    with full_disk(), closing(spool):
         for url in _good_lines(request, guard, checked):
             checked.first = checked.first or url
             checked.urls.append(url)
             checked.listed += 1
-            checked.spooled = checked.spooled or len(checked.urls) > at_once
+            spooled = spooled or len(checked.urls) > at_once
             if len(checked.urls) >= WRITTEN_AT_ONCE:
-                _spool(checked, digest, file)
-        if checked.spooled:
-            _spool(checked, digest, file)
+                _move(checked, digest, spool)
+        if spooled:
+            _move(checked, digest, spool)
     digest.update("".join([f"{url}\n" for url in checked.urls]).encode())
     checked.digest = digest.hexdigest()
     _judge(request, checked)
     return checked
 
 
-def _spool(checked: _Checked, digest: blake2b, file: gzip.GzipFile) -> None:
+def _move(checked: _Checked, digest: blake2b, spool: _Spool) -> None:
     text = "".join([f"{url}\n" for url in checked.urls]).encode()
     digest.update(text)
-    file.write(text)
+    spool.write(text)
     checked.urls = []
 
 
