@@ -31,8 +31,8 @@ Columns = list[Cells]
 class PageRecord(NamedTuple):
     """A stored page as the exports take it; a plain tuple of this order will do.
 
-    `data_full` is only needed for `full`, `data_seo` only for `seo`, the place of the body only for
-    `warc`: the others may be read as None and 0.
+    `data_full` is only needed for `full`, `data_seo` only for `seo`: the others may read them as None. The
+    place of the body is only needed for `warc`: for the others the tuple may end before it.
     """
 
     url: str
@@ -253,10 +253,9 @@ def _number(value: str | None) -> str | None:
 
 def _numbers(raws: Sequence[Raw]) -> Cells:
     """JSON numbers are mostly plain already, which one look at all of them tells."""
+    plain = not b"".join(raws).strip(b"0123456789.-")
     cells = [str(raw, "utf-8") if raw else None for raw in raws]
-    if "".join(filter(None, cells)).strip("0123456789.-"):
-        return [_number(cell) for cell in cells]
-    return cells
+    return cells if plain else [_number(cell) for cell in cells]
 
 
 def _lists(lists: Sequence[tuple[str, ...]], separator: str) -> Cells:

@@ -79,7 +79,8 @@ async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> S
         parts.directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fyke-", dir=parts.directory) as directory:
         path = Path(directory) / name
-        written = await parts.write(kind, format, _batches(parts.database, job, kind), path)
+        batches = _batches(parts.database, job, WARC if format == WARC else kind)
+        written = await parts.write(kind, format, batches, path)
         await parts.objects.put_file(key, path)
     return SaveExport(job, new_id(), kind, format, key, written.bytes, written.rows, clock.now())
 

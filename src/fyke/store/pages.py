@@ -23,14 +23,19 @@ __all__ = [
 ]
 
 PAGES = """
-    SELECT url, final_url, http_status, fetched_at, title, h1, content_hash, {full}, {seo}, state,
-        body_object, body_offset, body_length, seq
+    SELECT url, final_url, http_status, fetched_at, title, h1, content_hash, {rest}, seq
     FROM pages WHERE job = $1 AND seq > $2 ORDER BY seq LIMIT $3"""
 
 CHANGES = """
     SELECT seq, url, change_type, curr_at, prev_at, fields_changed, price_prev, price_curr,
         availability_prev, availability_curr, title_prev, title_curr
     FROM changes WHERE job = $1 AND seq > $2 ORDER BY seq LIMIT $3"""
+
+REST = {
+    "full": "data_full, NULL, state",
+    "seo": "NULL, data_seo, state",
+    "warc": "NULL, NULL, state, body_object, body_offset, body_length",
+}
 
 SNAPSHOTS = """
     SELECT url_key, url, domain, target, last_hash, last_title, last_h1, last_data, last_crawl_at, last_job
@@ -52,11 +57,9 @@ class SourceState(Struct, frozen=True):
 
 
 async def read_pages(conn: Conn, job: int, after: int, limit: int, kind: str) -> Sequence[Row]:
-    """Pages in the order of the plan as the export `kind` takes them, with `seq` as the last column; what
-    it does not need of them is left out."""
-    sql = PAGES.format(
-        full="data_full" if kind == "full" else "NULL", seo="data_seo" if kind == "seo" else "NULL"
-    )
+    """Pages in the order of the plan as the export `kind` (or warc) takes them, with `seq` as the last
+    column; what it does not need of them is left out."""
+    sql = PAGES.format(rest=REST[kind])
     return await conn.fetch(sql, job, after, limit)
 
 
