@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Proxy", "through"]
+__all__ = ["Proxy", "port_of", "through"]
 
 
 class Proxy:
@@ -53,7 +53,10 @@ class Proxy:
     ) -> None:
         assert self._server is not None
         self._server.close()
+        self.resume()
         self.break_connections()
+        if self._tasks:  # a server's task that is cancelled complains; nearly all end by themselves now
+            await asyncio.wait(self._tasks, timeout=1)
         for task in [*self._tasks]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -129,3 +132,8 @@ def through(url: str, port: int) -> str:
     """The URL of a server on loopback with the proxy's port in place of its own."""
     head, colon, rest = url.rpartition("@127.0.0.1:")
     return f"{head}{colon}{port}{rest.lstrip('0123456789')}"
+
+
+def port_of(url: str) -> int:
+    """The port of a server on loopback, by its URL."""
+    return int(url.rpartition("@127.0.0.1:")[2].partition("/")[0])

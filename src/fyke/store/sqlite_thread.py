@@ -10,6 +10,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
@@ -110,6 +111,8 @@ class SqliteThread:
             going = True
             if conn.raw.in_transaction:
                 conn.raw.execute("ROLLBACK")
+            if isinstance(as_ours(error), DiskFull):
+                make_room(conn.raw)
             for work in group:
                 work.problem = work.problem or as_ours(error)
         for work in group:
@@ -145,6 +148,13 @@ def run_now(work: Awaitable[T]) -> T:
     except StopIteration as stop:
         return cast(T, stop.value)
     raise RuntimeError("work on a SQLite connection must not await anything else")
+
+
+def make_room(raw: sqlite3.Connection) -> None:
+    """The log may be what has filled the disk: bring what it holds into the database, so that the next
+    writes go over it from its start. Waits for nobody, and may well fail for want of room itself."""
+    with suppress(sqlite3.Error):
+        raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def as_ours(error: Exception) -> Exception:
