@@ -63,7 +63,8 @@ def run(
         memory = Memory(process.pid)
         memory.start()
         try:
-            output = process.stdout.read()
+            with process.stdout:
+                output = process.stdout.read()
             _, status, used = os.wait4(process.pid, 0)
         finally:
             late.cancel()
