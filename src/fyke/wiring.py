@@ -18,7 +18,7 @@ from fyke.core.queue import Share
 from fyke.core.retry import RetryPolicy
 from fyke.core.task import Kind, WorkerInfo
 from fyke.egress.guard import Guard
-from fyke.engine.lifecycle import LagMeter, Service, Stack
+from fyke.engine.lifecycle import LagMeter, Loop, Service, Stack
 from fyke.engine.lock import DirectoryLock
 from fyke.engine.metrics import EngineMetrics
 from fyke.engine.upkeep import Upkeep, UpkeepOptions
@@ -29,9 +29,10 @@ from fyke.fetch.options import ROBOTS, Limits
 from fyke.fleet.wire import WireQueue
 from fyke.jobs.export import ExportParts, export_job
 from fyke.jobs.finish import FinishHandler
-from fyke.jobs.page import PageHandler, PageParts
+from fyke.jobs.page import Bodies, PageHandler, PageParts
 from fyke.jobs.plan import PlanHandler, PlanParts
 from fyke.jobs.submit import JobRequest, Prepared, prepare
+from fyke.objects.bodies import KeptBodies
 from fyke.objects.local import LocalObjects
 from fyke.objects.protocol import ObjectStore
 from fyke.politeness.policies import Policies
@@ -49,6 +50,8 @@ __all__ = ["Base", "Engine", "load_policies", "open_base"]
 log = structlog.get_logger("fyke")
 
 Halted = Callable[[int], Awaitable[str | None]]
+
+LONGEST_JOB = 7.0  # days
 
 
 class Base(Struct):
@@ -74,7 +77,7 @@ class Base(Struct):
         return await export_job(self.export_parts(), job, type, format)
 
     def export_parts(self) -> ExportParts:
-        write = partial(export.write, objects=self.objects)
+        write = partial(export.write, objects=kept_bodies(self.settings, self.objects))
         return ExportParts(self.database, self.objects, write, self.settings.data_dir / "tmp")
 
     async def halted(self, job: int) -> str | None:
@@ -110,6 +113,11 @@ async def open_base(settings: Settings, policies: Policies | None = None) -> Bas
     )
 
 
+def kept_bodies(settings: Settings, objects: ObjectStore) -> KeptBodies:
+    """The bodies of all processes on the object store; no object's key leads to where they are open."""
+    return KeptBodies(objects, settings.objects_path / ".segments")
+
+
 class Engine:
     """A process that works on jobs: the base, and what runs on it. Without a share of the work it only
     keeps the queue in order."""
@@ -120,18 +128,20 @@ class Engine:
         self.metrics = EngineMetrics(self.registry)
         settings = base.settings
         self.fetching = Fetching(settings, base.guard, base.policies)
+        self.bodies = kept_bodies(settings, base.objects)
         self.worker: Worker | None = None
-        services: list[Service] = [base, self.fetching, LagMeter(self.metrics.observe_lag)]
+        services: list[Service] = [base, self.fetching, LagMeter(self.metrics.observe_lag), self.bodies]
         if settings.embedded:
             services.insert(0, DirectoryLock(settings.data_dir))
             services.append(Takeover(base.database))
         services.append(
             Upkeep(base.database, base.queue, self._forget, upkeep_options(settings), self.metrics)
         )
+        services.append(Loop("bodies", self._forget_bodies))
         if share is not None:
             handlers = own_handlers(base)
             if share is not Share.OWN:
-                handlers |= self.fetching.handlers(base.objects, base.halted)
+                handlers |= self.fetching.handlers(base.objects, self.bodies.writer, base.halted)
             queue = base.queue.limited_to(share)
             self.worker = Worker(queue, handlers, worker_options(settings), self.metrics)
             services.append(self.worker)
@@ -148,6 +158,13 @@ class Engine:
     async def _forget(self, keys: list[str]) -> None:
         for key in keys:
             await self.base.objects.delete_prefix(key)
+
+    async def _forget_bodies(self) -> float:
+        """A job's bodies stay as long as the job; it may have taken days."""
+        settings = self.base.settings
+        await self.bodies.writer.turn()
+        await self.bodies.forget(max(settings.keep_results_days, settings.keep_failures_days) + LONGEST_JOB)
+        return 3600.0
 
 
 class Fetching:
@@ -179,11 +196,11 @@ class Fetching:
         await self.robots.stop()
         await self.client.stop()
 
-    def handlers(self, objects: ObjectStore, halted: Halted) -> dict[str, Handler]:
+    def handlers(self, objects: ObjectStore, bodies: Bodies, halted: Halted) -> dict[str, Handler]:
         """What any worker can do."""
         plan = PlanParts(self.client, self.guard, self.robots, self.policies, objects, halted, self.retry)
         return {
-            Kind.PAGE: PageHandler(PageParts(self.client, self.robots, self.policies, self.retry)),
+            Kind.PAGE: PageHandler(PageParts(self.client, self.robots, self.policies, self.retry, bodies)),
             Kind.PLAN: PlanHandler(plan),
         }
 
@@ -202,9 +219,10 @@ class WiredWorker:
         fetching = Fetching(settings, Guard(settings.egress_allow), policies)
         self.queue = WireQueue(sock, settings.lease_seconds)
         objects = LocalObjects(Path(settings.objects_path))
-        handlers = fetching.handlers(objects, _never_halted)
+        bodies = kept_bodies(settings, objects)
+        handlers = fetching.handlers(objects, bodies.writer, _never_halted)
         self.worker = Worker(self.queue, handlers, worker_options(settings), metrics)
-        self.stack = Stack([self.queue, fetching, self.worker])
+        self.stack = Stack([self.queue, fetching, bodies, self.worker])
 
     async def start(self) -> None:
         await self.stack.start()

@@ -18,6 +18,7 @@ from fyke.core import ids
 from fyke.core.errors import DiskFull, Invalid, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS
 from fyke.engine.lifecycle import until_signalled
+from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS
 from fyke.jobs.options import options_from
 from fyke.jobs.submit import JobRequest, Prepared
@@ -252,7 +253,7 @@ async def bring_out(engine: Engine, job: Job, out: Path) -> list[Path]:
     files = []
     await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
     for export in exports:
-        file = out / f"{export.type}.{export.format}"
+        file = out / f"{export.type}{SUFFIXES[export.format]}"
         await _copy(engine.base.objects, export.object, file)
         files.append(file)
     return sorted(files)

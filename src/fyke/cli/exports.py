@@ -9,6 +9,7 @@ import typer
 from fyke.cli.api import reach
 from fyke.cli.run import configured, run
 from fyke.cli.show import moment, print_json, print_rows, say
+from fyke.export.write import SUFFIXES
 
 __all__ = ["register"]
 
@@ -87,7 +88,7 @@ def get(
 async def _get(export: str, out: Path | None) -> Path:
     async with reach(configured(quiet=True)) as api:
         found = await api.call("GET", f"/exports/{export}")
-        file = out or Path(f"{found['type']}.{found['format']}")
+        file = out or Path(f"{found['type']}{SUFFIXES[found['format']]}")
         body = await api.raw("GET", f"/exports/{export}/download")
         await asyncio.to_thread(file.write_bytes, body)
     return file

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from fyke.export.rows import PageRecord
-from fyke.objects.protocol import ObjectNotFound, ObjectStore
+from fyke.objects.protocol import ObjectNotFound, Readable
 from fyke.objects.segments import Place
 from fyke.objects.warc import info_record
 
@@ -20,7 +20,7 @@ NAME = "pages.warc.gz"
 class WarcWriter:
     """Records into a binary file. `rows` counts them, `missing` those whose segment is gone."""
 
-    def __init__(self, file: BinaryIO, objects: ObjectStore) -> None:
+    def __init__(self, file: BinaryIO, objects: Readable) -> None:
         self.rows = 0
         self.missing = 0
         self._file = file

@@ -19,7 +19,7 @@ from fyke.export.rows import COLUMNS, READ, Column, Columns
 from fyke.export.warc import WarcWriter
 from fyke.export.xlsx import XlsxWriter
 from fyke.objects.local import full_disk
-from fyke.objects.protocol import ObjectStore
+from fyke.objects.protocol import Readable
 
 __all__ = ["MEDIA_TYPES", "SUFFIXES", "Written", "check_export", "write"]
 
@@ -80,7 +80,7 @@ def check_export(kind: str, format: str) -> None:
 
 
 async def write(
-    kind: str, format: str, batches: Batches, path: Path, objects: ObjectStore | None = None
+    kind: str, format: str, batches: Batches, path: Path, objects: Readable | None = None
 ) -> Written:
     """Write the export `kind` to `path`: from batches of PageRecord in the order of the job's list, or
     of Change for the diff. `objects` is where the bodies for warc are. Nothing is left at `path` when
@@ -114,7 +114,7 @@ async def _table(kind: str, format: str, batches: Batches, file: BinaryIO) -> Wr
     return Written(rows, file.tell(), cut=writer.cut)
 
 
-async def _warc(batches: Batches, file: BinaryIO, objects: ObjectStore) -> Written:
+async def _warc(batches: Batches, file: BinaryIO, objects: Readable) -> Written:
     writer = WarcWriter(file, objects)
     async for batch in batches:
         await writer.add(batch)

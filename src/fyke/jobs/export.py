@@ -40,14 +40,12 @@ Write = Callable[[str, str, AsyncIterator[Sequence[Any]], Path], Awaitable[Writt
 
 class ExportParts(Struct, frozen=True):
     """What exports are made with; `write` is export.write.write. `directory` is where the files are
-    written before they become objects: best on the same file system. `bodies_out` makes the bodies that
-    this process has kept readable for others, before they are needed."""
+    written before they become objects: best on the same file system."""
 
     database: Database
     objects: ObjectStore
     write: Write
     directory: Path | None = None
-    bodies_out: Callable[[], Awaitable[None]] | None = None
 
 
 def export_prefix(job: int) -> str:
@@ -73,8 +71,6 @@ async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> S
         raise UnknownName("export format", format, EXPORT_FORMATS)
     name = f"{kind}.warc.gz" if format == WARC else f"{kind}.{format}"
     key = f"{export_prefix(job)}{name}"
-    if format == WARC and parts.bodies_out is not None:
-        await parts.bodies_out()
     if parts.directory is not None:
         parts.directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fyke-", dir=parts.directory) as directory:

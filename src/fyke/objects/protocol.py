@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from fyke.core.errors import Invalid, NotFound
 
-__all__ = ["CHUNK", "ObjectNotFound", "ObjectStore", "check_key", "check_prefix"]
+__all__ = ["CHUNK", "ObjectNotFound", "ObjectStore", "Readable", "check_key", "check_prefix"]
 
 CHUNK: Final = 1 << 18
 MAX_KEY: Final = 512
@@ -21,7 +21,16 @@ class ObjectNotFound(NotFound):
     code = "object_not_found"
 
 
-class ObjectStore(Protocol):
+class Readable(Protocol):
+    """Something that objects can be read from."""
+
+    async def open(self, key: str, offset: int = 0, length: int | None = None) -> AsyncGenerator[bytes, None]:
+        """The object's bytes in chunks, from `offset`, at most `length` of them. Whoever may stop before
+        their end closes it."""
+        ...
+
+
+class ObjectStore(Readable, Protocol):
     """Bytes under keys such as `exports/7f/full.csv`.
 
     An object is there whole or not at all, and never changes but by being replaced whole. Keys are
@@ -35,11 +44,6 @@ class ObjectStore(Protocol):
 
     async def put(self, key: str, body: bytes) -> None:
         """Make `body` the object."""
-        ...
-
-    async def open(self, key: str, offset: int = 0, length: int | None = None) -> AsyncGenerator[bytes, None]:
-        """The object's bytes in chunks, from `offset`, at most `length` of them. Whoever may stop before
-        their end closes it."""
         ...
 
     async def size(self, key: str) -> int:

@@ -10,7 +10,7 @@ import os
 from asyncio import to_thread
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ from fyke.objects.local import full_disk
 from fyke.objects.protocol import CHUNK, ObjectStore
 from fyke.objects.warc import info_record, page_record, read_page, whole_records
 
-__all__ = ["Place", "SegmentOptions", "SegmentWriter", "read_body", "recover"]
+__all__ = ["Place", "SegmentOptions", "SegmentWriter", "open_segment", "read_body", "recover"]
 
 SLASH: Final = "~"  # in the names of open segments, which are their keys; no key has one
 ABANDONED: Final = 3600 * clock.SECOND
@@ -45,12 +45,24 @@ class SegmentOptions(Struct, frozen=True):
     level: int = 1
 
 
+def _path(directory: Path, key: str) -> Path:
+    return directory / key.replace("/", SLASH)
+
+
+def open_segment(directory: Path, key: str) -> BinaryIO | None:
+    """A segment that has not been handed over, to be read; None when there is none."""
+    try:
+        return _path(directory, key).open("rb")
+    except FileNotFoundError:
+        return None
+
+
 class _Segment:
     """An open file under a lock, and how much of it is written."""
 
     def __init__(self, directory: Path, key: str) -> None:
         self.key = key
-        self.path = directory / key.replace("/", SLASH)
+        self.path = _path(directory, key)
         self.opened = clock.monotonic()
         self.size = 0
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
