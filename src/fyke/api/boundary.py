@@ -19,6 +19,7 @@ __all__ = ["Boundary", "Limits", "RequestMeter"]
 log = structlog.get_logger("fyke.api")
 
 UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+API: Final = "/api/v1"
 MAX_BODY: Final = 64 << 20
 BODY_TIMEOUT: Final = 30.0  # seconds without a byte of the body
 SECURITY: Final = {
@@ -45,6 +46,8 @@ class RequestMeter:
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
         known = scope["method"] in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
         route = getattr(scope.get("route"), "path", None) or "other"
+        if scope["path"].startswith(f"{API}/") and not route.startswith(API) and route != "other":
+            route = API + route  # the framework tells the path within the router
         self.seconds.labels(route, scope["method"] if known else "other", str(status)).observe(seconds)
 
 

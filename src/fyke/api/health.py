@@ -1,7 +1,8 @@
 """/health, /readiness: open to all, and telling nothing that is not for all."""
 
 import asyncio
-from typing import Any, Final
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter, Response
 from msgspec import Struct, json
@@ -14,8 +15,9 @@ from fyke.core.clock import monotonic
 from fyke.core.errors import StoreError
 from fyke.store.health import Lease, Load, read_load
 
-__all__ = ["router"]
+__all__ = ["PATIENCE", "router", "within"]
 
+T = TypeVar("T")
 router = APIRouter(tags=["operation"])
 
 PATIENCE: Final = 5.0  # seconds for the database to answer
@@ -105,12 +107,30 @@ async def examine(services: Services) -> Health:
 
 async def _ask(services: Services) -> tuple[Load | None, str]:
     try:
-        async with asyncio.timeout(PATIENCE):
-            return await services.database.read(read_load), ""
+        return await within(PATIENCE, services.database.read(read_load)), ""
     except TimeoutError:
         return None, f"database: no answer within {PATIENCE:.0f} s"
     except StoreError as error:
         return None, f"database: {error.code}"  # its text may hold an address
+
+
+async def within(seconds: float, asked: Coroutine[Any, Any, T]) -> T:
+    """What `asked` gives, or TimeoutError. Nobody waits for the end of what is given up: a database that
+    does not answer does not confirm that either."""
+    task = asyncio.create_task(asked)
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    finally:
+        task.add_done_callback(_seen)
+        task.cancel()
+    if not done:
+        raise TimeoutError
+    return task.result()
+
+
+def _seen(task: "asyncio.Task[Any]") -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 async def _lag() -> float:

@@ -12,6 +12,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
+from fyke.api.health import PATIENCE, within
 from fyke.api.inputs import Parts
 from fyke.api.openapi import gives_file
 from fyke.core.clock import monotonic
@@ -42,8 +43,8 @@ class FleetReader:
         if monotonic() - self._read_at >= KEPT:
             self._read_at = monotonic()
             try:
-                self._found = await self.database.read(_read)
-            except StoreError:
+                self._found = await within(PATIENCE, self.database.read(_read))
+            except (StoreError, TimeoutError):
                 self._found = None
         return self._found
 

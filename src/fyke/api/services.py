@@ -25,6 +25,11 @@ class Waking(Protocol):
 class Waiting(Protocol):
     """Can be waited on for something to have changed: see store.events.Bell."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether the server is stopping: nobody is to wait any more."""
+        ...
+
     async def wait(self, timeout: float) -> None: ...
 
 

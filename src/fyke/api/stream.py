@@ -67,8 +67,10 @@ async def stream(
     ] = None,
 ) -> Response:
     """Follow a job: everything that is kept of it, then what happens, until it ends."""
+    found = await services.database.read(lambda conn: get_job(conn, job))
     place = _place(last)
-    await services.database.read(lambda conn: get_job(conn, job))
+    if place.number > found.event_number + 1:  # of another job, or of a database that is no more
+        place = Place()
     return StreamingResponse(
         follow(services, job, place),
         headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
@@ -100,6 +102,8 @@ async def follow(services: Services, job: int, place: Place) -> AsyncIterator[by
             yield _text("state", None, {"state": said, "close_reason": seen.job.close_reason})
         if seen.job is None or (seen.job.state in ENDED and seen.job.event_number < place.number):
             yield _complete(job, seen.job, place)
+            return
+        if services.changes.closed:  # whoever follows comes back with the last id
             return
         if monotonic() - spoken >= HEARTBEAT:
             spoken = monotonic()

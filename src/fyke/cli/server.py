@@ -49,10 +49,12 @@ class Quiet(uvicorn.Server):
 
 
 class Http:
-    """uvicorn as a service."""
+    """uvicorn as a service. A stop sends those away who follow a job: they would hold it up for all of
+    its grace."""
 
-    def __init__(self, app: Any, settings: Settings) -> None:
+    def __init__(self, app: Any, settings: Settings, followed: Bell) -> None:
         self.settings = settings
+        self.followed = followed
         self.server = Quiet(
             uvicorn.Config(
                 app,
@@ -87,6 +89,7 @@ class Http:
         task, self._task = self._task, None
         if task is not None:
             self.server.should_exit = True
+            self.followed.close()
             await asyncio.wait([task])
 
 
@@ -166,7 +169,7 @@ class Behind:
             parts["worker_processes"] = alive
             if alive < self.settings.workers:
                 problems.append(f"{alive} of {self.settings.workers} worker processes run")
-        return EngineHealth(parts, tuple(problems), self.engine.metrics.lag_worst)
+        return EngineHealth(parts, tuple(problems), self.engine.metrics.lag_lately)
 
 
 def share_of(settings: Settings) -> Share | None:
@@ -184,7 +187,7 @@ class Server:
         settings = base.settings
         self.engine = Engine(base, share_of(settings))
         self.behind = Behind(base, self.engine)
-        self.http = Http(create_app(self.behind), settings)
+        self.http = Http(create_app(self.behind), settings, self.behind.changes)
         self.announced = Announced(settings.data_dir, lambda: Place(settings.host, self.http.port))
         services: list[Service] = [self.engine, Ringing(base.queue, self.behind.changes), self.http]
         if settings.workers > 1:

@@ -92,10 +92,11 @@ class UnknownName(Invalid):
 
     def __init__(self, what: str, name: str, valid: Iterable[str]) -> None:
         valid = sorted(valid)
-        near = get_close_matches(name.lower(), valid, n=1, cutoff=0.0)
+        folded = {name.lower(): name for name in valid}
+        near = [folded[found] for found in get_close_matches(name.lower(), folded, n=1, cutoff=0.0)]
         hint = f"did you mean {near[0]!r}? " if near else ""
         super().__init__(
-            f"unknown {what} {name!r}: {hint}valid are {', '.join(valid)}", field=what, nearest=near[:1]
+            f"unknown {what} {name!r}: {hint}valid are {', '.join(valid)}", field=what, nearest=near
         )
 
 

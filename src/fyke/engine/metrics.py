@@ -1,5 +1,6 @@
 """What the engine counts. One registry, made by the composition root."""
 
+from collections import deque
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -47,6 +48,7 @@ class EngineMetrics:
             buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 2),
         )
         self.lag_worst = 0.0
+        self._lags: deque[float] = deque(maxlen=300)  # ten a second
         self._seconds_of: dict[str, Histogram] = {}
 
     def took(self, kind: str, seconds: float) -> None:
@@ -71,3 +73,9 @@ class EngineMetrics:
     def observe_lag(self, seconds: float) -> None:
         self.lag.observe(seconds)
         self.lag_worst = max(self.lag_worst, seconds)
+        self._lags.append(seconds)
+
+    @property
+    def lag_lately(self) -> float:
+        """The longest of the last half minute: what was worse before is over."""
+        return max(self._lags, default=0.0)

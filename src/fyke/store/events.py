@@ -83,10 +83,15 @@ async def pages_seen(conn: Conn, job: int, seqs: Sequence[int]) -> dict[int, Pag
 
 
 class Bell:
-    """Wakes everybody in this process who waits for it."""
+    """Wakes everybody in this process who waits for it. Once it is closed, nobody is to wait any more."""
 
     def __init__(self) -> None:
+        self.closed = False
         self._rung = asyncio.Event()
+
+    def close(self) -> None:
+        self.closed = True
+        self.ring()
 
     def ring(self) -> None:
         rung, self._rung = self._rung, asyncio.Event()
@@ -94,6 +99,8 @@ class Bell:
 
     async def wait(self, timeout: float) -> None:
         """Return when it rings, or after `timeout` seconds."""
+        if self.closed:
+            return
         try:
             async with asyncio.timeout(timeout):
                 await self._rung.wait()
