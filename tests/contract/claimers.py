@@ -99,6 +99,7 @@ async def work_off(rig: Rig, order: Order, seed: int) -> list[Start]:
             start.accepted = start.task in done
         if not tasks:
             await rig.promote()
+            await rig.activity()
             if not await rig.value("SELECT count(*) FROM jobs WHERE phase <> 'done'"):
                 await rig.queue.close_lease(lease)
                 return starts

@@ -1,6 +1,7 @@
 """A queue on a database to be worked by hand: jobs, leases, claims, outcomes, and the books compared."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,7 +15,9 @@ from fyke.store.conn import Conn, Database, Row
 from fyke.store.jobs import Job, NewJob, cancel_job, create_job, get_job, resume_job
 from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue, upkeep
+from fyke.store.queue.activity import settle_activity
 from fyke.store.queue.add import lane_of
+from fyke.store.queue.audit import audit, audit_jobs
 from tests.contract.books import differences
 
 __all__ = ["Rig", "outcome", "page", "pages", "site"]
@@ -120,7 +123,7 @@ class Rig:
                 pass
             alone = await self.claim_alone()
             tasks = [alone] if alone else await self.claim()
-            if not tasks and not await self.ends():
+            if not tasks and not await self.activity() and not await self.ends():
                 return worked
             await self.finish(tasks)
             worked += tasks
@@ -134,19 +137,21 @@ class Rig:
         return await self.database.write(upkeep.promote)
 
     async def activity(self) -> int:
-        return await self.database.write(upkeep.settle_activity)
+        return await self.database.write(settle_activity)
 
     async def ends(self) -> int:
         return await self.database.write(upkeep.end_stopped)
 
     async def audit(self) -> int:
         """How many counters a whole audit corrects."""
-        total, after = 0, -1
-        while True:
-            corrected, after = await self.database.write(lambda conn, a=after: upkeep.audit(conn, a))  # type: ignore[misc]  # bound default
-            total += corrected
-            if after < 0:
-                return total
+        total = 0
+        for step in (audit, audit_jobs):
+            after: int | None = None
+            while after is None or after >= 0:
+                work = partial(step, after=-1 if after is None else after)
+                corrected, after = await self.database.write(work)
+                total += corrected
+        return total
 
     # --- time passes ---
 

@@ -13,8 +13,10 @@ from fyke.engine.lifecycle import Loop, Stack
 from fyke.engine.metrics import EngineMetrics
 from fyke.store.conn import Conn, Database
 from fyke.store.metrics import sample
-from fyke.store.purge import expire, purge
+from fyke.store.purge import expire, forget_finished, purge
 from fyke.store.queue import SqlQueue, upkeep
+from fyke.store.queue.activity import settle_activity
+from fyke.store.queue.audit import audit, audit_jobs
 
 __all__ = ["Upkeep", "UpkeepOptions"]
 
@@ -28,7 +30,7 @@ class UpkeepOptions(Struct, frozen=True):
 
     sweep: float = 1.0
     promote: float = 0.2
-    activity: float = 1.0
+    activity: float = 0.2
     ends: float = 0.5
     samples: float = 5.0
     purge: float = 5.0
@@ -54,7 +56,7 @@ class Upkeep:
         self.forget = forget  # deletes objects by their keys
         self.options = options
         self.metrics = metrics
-        self.audited = -1
+        self.places: dict[str, int] = {}  # where a walk over many rows goes on
         self.stack = Stack(
             [
                 Loop("sweep", self._sweep),
@@ -64,7 +66,9 @@ class Upkeep:
                 Loop("samples", self._samples),
                 Loop("purge", self._purge),
                 Loop("expire", self._expire),
-                Loop("audit", self._audit),
+                Loop("audit", lambda: self._walk("audit", audit)),
+                Loop("audit_jobs", lambda: self._walk("audit_jobs", audit_jobs)),
+                Loop("forget", lambda: self._walk("forget", forget_finished)),
             ]
         )
 
@@ -92,7 +96,7 @@ class Upkeep:
         return 0.0 if await self._step(upkeep.promote) == upkeep.CHUNK else self.options.promote
 
     async def _activity(self) -> float:
-        return 0.0 if await self._step(upkeep.settle_activity) == upkeep.CHUNK else self.options.activity
+        return 0.0 if await self._step(settle_activity) >= upkeep.CHUNK else self.options.activity
 
     async def _ends(self) -> float:
         await self._step(upkeep.end_stopped)
@@ -113,9 +117,10 @@ class Upkeep:
         await self.database.write(lambda conn: expire(conn, keep, failures))
         return options.expire
 
-    async def _audit(self) -> float:
-        after = self.audited
-        corrected, self.audited = await self.database.write(lambda conn: upkeep.audit(conn, after))
-        if corrected:
-            log.warning("counters_corrected", count=corrected)
-        return self.options.audit if self.audited < 0 else 0.05
+    async def _walk(self, name: str, step: Callable[[Conn, int], Awaitable[tuple[int, int]]]) -> float:
+        """A few rows of a long walk; from the beginning again a good while after it has come to the end."""
+        after = self.places.get(name, -1)
+        changed, self.places[name] = await self.database.write(lambda conn: step(conn, after))
+        if changed and step is not forget_finished:
+            log.warning("counters_corrected", count=changed, of=name)
+        return self.options.audit if self.places[name] < 0 else 0.05

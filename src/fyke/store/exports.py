@@ -9,6 +9,7 @@ from fyke.store.conn import Conn
 __all__ = ["Export", "get_export", "list_exports", "register_export"]
 
 COLUMNS = "e.id, e.job, e.type, e.format, e.object, e.size_bytes, e.row_count, e.created_at"
+VISIBLE = "NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND j.hidden > 0)"
 
 
 class Export(Struct, frozen=True):
@@ -37,14 +38,15 @@ async def get_export(conn: Conn, export: int) -> Export:
 
 async def list_exports(conn: Conn, job: int | None, after: int | None, limit: int) -> list[Export]:
     """Those of a job, or of all, newest first, after the one with the id `after`."""
-    conditions, args = ["j.hidden = 0"], list[int]()
+    conditions, args = [VISIBLE], list[int]()
     for condition, value in (("e.job = ${}", job), ("e.id < ${}", after)):
         if value is not None:
             args.append(value)
             conditions.append(condition.format(len(args)))
     args.append(limit)
     rows = await conn.fetch(
-        f"SELECT {COLUMNS} FROM exports e JOIN jobs j ON j.id = e.job"
+        # Not a join: a planner might begin with the jobs, and sort all exports there are.
+        f"SELECT {COLUMNS} FROM exports e"
         f" WHERE {' AND '.join(conditions)} ORDER BY e.id DESC LIMIT ${len(args)}",
         *args,
     )

@@ -15,7 +15,7 @@ from fyke.store.conn import Conn, Row
 from fyke.store.queue.add import lane_of, plan_tasks, write_tasks
 from fyke.store.queue.lanes import BANDS
 from fyke.store.queue.progress import JobDelta, move_jobs
-from fyke.store.queue.sources import add_sources, begin_next
+from fyke.store.queue.sources import add_sources, begin_next, plan_waits
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = [
@@ -243,7 +243,7 @@ async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) ->
     await _reopen(conn, job)
     lanes = await lock_lanes(conn, [])
     delta = JobDelta()
-    if not found.planned and not await _plan_waits(conn, job):
+    if not found.planned and not await plan_waits(conn, job):
         first = await conn.fetch(
             "SELECT first_seq FROM sources WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1",
             job,
@@ -253,15 +253,6 @@ async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) ->
     await write_lanes(conn, lanes.values())
     await move_jobs(conn, now, {job: delta})
     return await get_job(conn, job)
-
-
-async def _plan_waits(conn: Conn, job: int) -> bool:
-    rows = await conn.fetch(
-        "SELECT 1 FROM queues q JOIN tasks t ON t.lane = q.lane AND t.job = q.job"
-        " WHERE q.job = $1 AND t.kind = 'plan' LIMIT 1",
-        job,
-    )
-    return bool(rows)
 
 
 async def _set_budgets(conn: Conn, job: int, options: JobOptions) -> None:
@@ -274,7 +265,7 @@ async def _set_budgets(conn: Conn, job: int, options: JobOptions) -> None:
 async def _reopen(conn: Conn, job: int) -> None:
     await conn.execute(
         "UPDATE jobs SET state = 'running', phase = 'crawl', stop = NULL, close_reason = NULL,"
-        " error_message = NULL, finished_at = NULL, deadline_at = 0 WHERE id = $1",
+        " error_message = NULL, finished_at = NULL, deadline_at = 0, lively = 1 WHERE id = $1",
         job,
     )
     # Fresh time for the time limit: it counts from here on.

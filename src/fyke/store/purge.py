@@ -13,6 +13,8 @@ from fyke.core.clock import SECOND
 from fyke.core.ids import public
 from fyke.store.conn import Conn
 from fyke.store.delete_job import HIDDEN
+from fyke.store.idempotency import forget_old
+from fyke.store.queue.activity import ACTIVE
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = ["CHUNK", "Purged", "expire", "forget_finished", "purge"]
@@ -98,11 +100,7 @@ async def _objects(conn: Conn, job: int) -> list[str]:
 async def _remove_resting(conn: Conn, job: int) -> int:
     """Remove tasks that are delayed, or wait to run alone."""
     for table in ("delays", "suspects"):
-        rows = await conn.fetch(
-            f"SELECT r.task FROM {table} r JOIN tasks t ON t.id = r.task WHERE t.job = $1 LIMIT $2",
-            job,
-            CHUNK,
-        )
+        rows = await conn.fetch(f"SELECT task FROM {table} WHERE job = $1 LIMIT $2", job, CHUNK)
         if rows:
             ids = sorted(row[0] for row in rows)
             await _drop_tasks(conn, ids, "state IN (1, 3)")
@@ -139,7 +137,7 @@ async def _remove_ready(conn: Conn, job: int) -> int:
             await conn.execute(
                 "UPDATE queues SET queued = queued - $3 WHERE lane = $1 AND job = $2", lane, job, gone
             )
-        if active:
+        if active == ACTIVE:
             lanes[lane].queued = max(0, lanes[lane].queued - gone)
             lanes[lane].refresh(now)
         if handled >= CHUNK:
@@ -149,8 +147,14 @@ async def _remove_ready(conn: Conn, job: int) -> int:
 
 
 async def _drop_tasks(conn: Conn, ids: Sequence[int], condition: str) -> None:
-    if ids:
-        await conn.execute(f"DELETE FROM tasks WHERE id IN $1 AND {condition}", ids)
+    if not ids:
+        return
+    rows = await conn.fetch(
+        f"SELECT dedupe FROM tasks WHERE id IN $1 AND {condition} AND dedupe IS NOT NULL", ids
+    )
+    if rows:
+        await conn.execute("DELETE FROM dedupe_keys WHERE dedupe IN $1", [bytes(row[0]) for row in rows])
+    await conn.execute(f"DELETE FROM tasks WHERE id IN $1 AND {condition}", ids)
 
 
 async def _remove_rows(conn: Conn, table: str, column: str, job: int) -> int:
@@ -170,13 +174,10 @@ async def _remove_rows(conn: Conn, table: str, column: str, job: int) -> int:
 async def _forget_old(conn: Conn) -> bool:
     """Drop what is kept for a day: answers to idempotent requests, events of jobs that have ended.
     Whether there is more."""
+    forgotten = await forget_old(conn)
+    if forgotten:
+        return forgotten == CHUNK
     before = await conn.now() - DAY
-    rows = await conn.fetch(
-        "SELECT key_hash FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2", before, CHUNK
-    )
-    if rows:
-        await conn.execute("DELETE FROM idempotency WHERE key_hash IN $1", sorted(bytes(r[0]) for r in rows))
-        return len(rows) == CHUNK
     jobs = await conn.fetch(
         "SELECT id FROM jobs WHERE phase = 'done' AND finished_at < $1"
         " AND EXISTS (SELECT 1 FROM events WHERE events.job = jobs.id) ORDER BY id LIMIT 1",

@@ -107,14 +107,16 @@ jobs = table(
     number("warnings"),
     big("event_number"),
     small("hidden"),
+    small("lively", 1),  # its queues may be active
     big("created_at"),
     big("started_at", None),
     big("finished_at", None),
     Index("jobs_created", "created_at", "id"),
-    Index("jobs_domain", "domain", "created_at", "id"),
-    Index("jobs_state", "state", "created_at", "id"),
-    Index("jobs_definition", "definition", "created_at"),
+    Index("jobs_domain", "domain", "id"),
+    Index("jobs_state", "hidden", "state", "id"),
+    Index("jobs_definition", "definition", "id"),
     Index("jobs_phase", "phase", "state"),
+    Index("jobs_lively", "lively", "phase"),
 )
 
 lanes = table(
@@ -142,8 +144,8 @@ queues = table(
     big("queued"),
     big("low"),
     big("turn"),
-    small("active", 1),
-    Index("queues_job", "job", "lane"),
+    small("active", 1),  # see queue.activity
+    Index("queues_job", "job", "active", "lane"),
 )
 
 tasks = table(
@@ -171,15 +173,19 @@ tasks = table(
 delays = table(
     "delays",
     big("task", key=True),
+    big("job"),
     big("due"),
     Index("delays_due", "due"),
+    Index("delays_job", "job"),
 )
 
 suspects = table(
     "suspects",
     big("task", key=True),
+    big("job"),
     big("due"),
     Index("suspects_due", "due"),
+    Index("suspects_job", "job"),
 )
 
 alone = table(  # suspects that run now, and under which lease

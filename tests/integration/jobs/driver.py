@@ -37,6 +37,7 @@ from fyke.store.migrate import migrate
 from fyke.store.open import database_for
 from fyke.store.pages import plan_halted
 from fyke.store.queue import SqlQueue, upkeep
+from fyke.store.queue.activity import settle_activity
 
 ROBOTS = FetchOptions(max_bytes=SIZE_LIMIT, truncate=True, redirects=5)
 QUICK = RetryPolicy(attempts=3, base=0.01, factor=1.0)
@@ -116,7 +117,7 @@ class Bench(msgspec.Struct):
         return await self.run(await self.submit(request))
 
     async def _round(self, lease: int, batch: int) -> bool:
-        for step in (upkeep.promote, upkeep.settle_activity, upkeep.end_stopped):
+        for step in (upkeep.promote, settle_activity, upkeep.end_stopped):
             await self.database.write(step)
         claimed = await self.queue.claim(lease, batch)
         if not claimed.tasks and claimed.suspects:

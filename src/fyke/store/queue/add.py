@@ -12,6 +12,7 @@ from msgspec import Struct
 from fyke.core.ids import key16, key63, new_id
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.store.conn import Conn
+from fyke.store.queue.activity import ACTIVE, room_for_active, with_more
 from fyke.store.queue.lanes import BANDS, Lane, turn_at
 from fyke.store.queue.sql import lock_lanes
 
@@ -94,7 +95,8 @@ async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], 
             for identity, task in tasks
         ],
     )
-    await conn.insert("delays", ("task", "due"), [(i, now + t.delay) for i, t in tasks if t.delay > 0])
+    delays = [(i, job, now + t.delay) for i, t in tasks if t.delay > 0]
+    await conn.insert("delays", ("task", "job", "due"), delays)
     await conn.insert("dedupe_keys", ("dedupe", "task"), [(t.dedupe, i) for i, t in tasks if t.dedupe])
     await _count(conn, job, plan.band, tasks, lanes, now)
     return len(tasks)
@@ -159,26 +161,28 @@ async def _count(
         "SELECT lane, queued, low, active FROM queues WHERE job = $1 AND lane IN $2", job, sorted(counts)
     )
     there = {row[0]: row for row in rows}
+    fresh = sorted(lane for lane in counts if lane not in there)
+    room = await room_for_active(conn, job, len(fresh)) if fresh else 0
+    active = set(fresh[:room]) | {row[0] for row in rows if row[3] == ACTIVE}
     await conn.insert(
         "queues",
-        ("lane", "job", "queued", "low", "turn"),
+        ("lane", "job", "queued", "low", "turn", "active"),
         [
-            (lane, job, n, lowest.get(lane, 0), turn_at(now, band))
-            for lane, n in sorted(counts.items())
-            if lane not in there
+            (lane, job, counts[lane], lowest.get(lane, 0), turn_at(now, band), int(lane in active))
+            for lane in fresh
         ],
     )
     await conn.update(
         "queues",
         ("lane", "job"),
-        ("queued", "low"),
+        ("queued", "low", "active"),
         [
-            (lane, job, queued + counts[lane], min(low, lowest.get(lane, low)))
-            for lane, queued, low, _ in there.values()
+            (lane, job, queued + counts[lane], min(low, lowest.get(lane, low)), with_more(state))
+            for lane, queued, low, state in there.values()
         ],
     )
     for lane, n in counts.items():
-        if n and (lane not in there or there[lane][3]):
+        if n and lane in active:
             row = lanes[lane]
             row.band = band if row.queued == 0 else min(row.band, band)
             row.queued += n

@@ -5,8 +5,8 @@ turn is earliest goes first; being served moves its turn behind the others of it
 equal rank alternate, a job of better rank goes before, and none waits for ever.
 
 A lane from which nothing can be taken (its jobs are at their caps, stopped, or locked by somebody
-else) is looked at again a little later, the later the more of them there are: a job with a cap of 2
-over 100,000 lanes must not make every claim walk past them all.
+else) is looked at again a little later, one after the other: so the next claims do not walk past all of
+them again, and one is due whenever a job may run a task more. How many there can be, see `activity`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from fyke.store.queue.lanes import Lane, slots, turn_at
 
 __all__ = ["JobRow", "QueueRow", "Take", "choose"]
 
-PARK_STEP = 1_000  # µs for each lane found in vain
+PARK_STEP = 1_000  # µs from one lane found in vain to the next
 PARK_MOST = 500_000
 
 
@@ -72,8 +72,8 @@ def choose(
             vain.append(lane)
         else:  # somebody holds the job for a moment
             lane.look_at = max(lane.look_at, now + PARK_STEP)
-    for lane in vain:
-        lane.look_at = max(lane.look_at, now + min(PARK_MOST, PARK_STEP * len(vain)))
+    for number, lane in enumerate(vain, 1):
+        lane.look_at = max(lane.look_at, now + min(PARK_MOST, PARK_STEP * number))
     return takes
 
 

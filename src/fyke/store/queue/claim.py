@@ -19,6 +19,7 @@ from fyke.store.queue.sql import TASK_COLUMNS, runnable_suspects, write_lanes
 __all__ = ["TaskState", "check_lease", "claim"]
 
 IDLE = 500_000  # µs after which an idle worker asks again of its own accord
+FULL = 10_000  # µs after which it does where only caps keep it from work
 
 
 class TaskState(IntEnum):
@@ -31,10 +32,11 @@ class TaskState(IntEnum):
 # With it, the task that runs alone under the lease.
 LEASE = "SELECT until, (SELECT min(task) FROM alone WHERE lease = $1) FROM leases WHERE id = $1"
 
-# When each band's first lane is due, and at the end the first suspect.
+# When each band's first lane is due, and at the end the first suspect. Not min(look_at): before it has
+# figures, PostgreSQL reads all of a band for that.
+HEAD = "(SELECT look_at FROM lanes WHERE waiting = 1 AND band = {} ORDER BY look_at LIMIT 1)"
 HEADS = "SELECT " + ", ".join(
-    [f"(SELECT min(look_at) FROM lanes WHERE waiting = 1 AND band = {band})" for band in range(OWN_BAND + 1)]
-    + ["(SELECT min(due) FROM suspects)"]
+    [HEAD.format(band) for band in range(OWN_BAND + 1)] + ["(SELECT min(due) FROM suspects)"]
 )
 
 READY_LANES = f"""
@@ -55,8 +57,9 @@ READY_TASKS = f"""
     WHERE lane = $1 AND job = $2 AND state = 0 AND place >= $3
     ORDER BY place"""
 
+# Not state = 0: before it has figures, PostgreSQL looks for that in the index of all that is ready.
 TAKE = """
-    UPDATE tasks SET state = 2, lease = $1, claims = claims + 1 WHERE id IN $2 AND state = 0"""
+    UPDATE tasks SET state = 2, lease = $1, claims = claims + 1 WHERE id IN $2 AND state < 1"""
 
 BEGIN_JOBS = """
     UPDATE jobs SET state = 'running', started_at = coalesce(started_at, $2),
@@ -102,7 +105,11 @@ async def claim(conn: Conn, lease: int, want: int, share: Share = Share.ALL) -> 
     infos = {0: JobInfo(0, b"{}")} | {
         r[0]: JobInfo(r[0], r[7].encode(), bytes(r[8])) for r in rows if r[0] in chosen
     }
-    return Batch(tasks, infos, 0 if len(tasks) >= want else _soonest(lanes, now), suspects)
+    if len(tasks) >= want:
+        return Batch(tasks, infos, 0, suspects)
+    # When all jobs are at their caps, a settling brings room, and wakes who is in the same process.
+    least = 0 if takes or any(queue.job not in jobs for queue in queues) else FULL
+    return Batch(tasks, infos, max(least, _soonest(lanes, now)), suspects)
 
 
 def _open(row: Row) -> bool:

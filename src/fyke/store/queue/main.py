@@ -70,22 +70,25 @@ class SqlQueue:
         """Claim. When a connection breaks, nobody knows whether the claim has happened: what it took would
         hang for ever on a lease that lives. So the next try under the lease gives that back first."""
 
+        before = self._unsure.pop(lease, [])
+        tried = list[int]()  # by this call, which may be made several times; others may run beside it
+
         async def work(conn: Conn) -> Batch:
-            taken = self._unsure.get(lease, [])
+            taken = before + tried
             if taken:
                 await check_lease(conn, lease)
                 await upkeep.free_lease(conn, lease, taken)
             batch = await claim_some(conn)
-            self._unsure[lease] = taken + [task.id for task in batch.tasks]
+            tried.extend(task.id for task in batch.tasks)
             return batch
 
         try:
-            batch = await self.database.write(work)
+            return await self.database.write(work)
         except LeaseLost:
-            self._unsure.pop(lease, None)
             raise
-        del self._unsure[lease]
-        return batch
+        except BaseException:
+            self._unsure[lease] = self._unsure.get(lease, []) + before + tried
+            raise
 
     async def renew(self, lease: int) -> None:
         async def work(conn: Conn) -> int:

@@ -23,6 +23,7 @@ from fyke.core.outcome import (
 from fyke.core.task import Kind
 from fyke.store.conn import Conn, Row
 from fyke.store.effects import apply_effects
+from fyke.store.queue.activity import ACTIVE, with_more
 from fyke.store.queue.add import lane_of, plan_tasks, write_tasks
 from fyke.store.queue.claim import LEASE
 from fyke.store.queue.lanes import Lane, slow
@@ -197,7 +198,7 @@ async def _put_back(conn: Conn, work: Work) -> None:
     )
     payloads = [(r.id, o.payload.decode()) for r, o in (*ready, *later) if o.payload is not None]
     await conn.update("tasks", ("id",), ("payload",), payloads)
-    await conn.insert("delays", ("task", "due"), [(r.id, work.now + o.delay) for r, o in later])
+    await conn.insert("delays", ("task", "job", "due"), [(r.id, r.job, work.now + o.delay) for r, o in later])
     if ready:
         await back_to_queue(conn, [(r.lane, r.job, r.place) for r, _ in ready], work.lanes)
 
@@ -213,7 +214,7 @@ async def _still_alone(conn: Conn, work: Work) -> list[tuple[TaskRow, Outcome]]:
     if outcome.verdict != Verdict.REQUEUE:
         return work.pairs
     await conn.execute("UPDATE tasks SET state = 3, lease = NULL WHERE id = $1", row.id)
-    await conn.insert("suspects", ("task", "due"), [(row.id, work.now + outcome.delay)])
+    await conn.insert("suspects", ("task", "job", "due"), [(row.id, row.job, work.now + outcome.delay)])
     return [pair for pair in work.pairs if pair[0] is not row]
 
 
@@ -235,12 +236,12 @@ async def back_to_queue(conn: Conn, tasks: Sequence[tuple[int, int, int]], lanes
         places = groups.get((lane, job))
         if places is None:
             continue
-        updates.append((lane, job, queued + len(places), min(low, *places)))
-        if active:
+        updates.append((lane, job, queued + len(places), min(low, *places), with_more(active)))
+        if active == ACTIVE:
             row = lanes[lane]
             row.band = band if row.queued == 0 else min(row.band, band)
             row.queued += len(places)
-    await conn.update("queues", ("lane", "job"), ("queued", "low"), updates)
+    await conn.update("queues", ("lane", "job"), ("queued", "low", "active"), updates)
 
 
 async def _move_lanes(conn: Conn, work: Work) -> None:

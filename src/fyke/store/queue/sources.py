@@ -17,7 +17,7 @@ from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.lanes import Lane
 from fyke.store.queue.sql import lock_lanes
 
-__all__ = ["add_sources", "begin_next", "end_source"]
+__all__ = ["add_sources", "begin_next", "end_source", "plan_waits"]
 
 _lane = msgspec.json.Decoder(LaneSpec)
 
@@ -56,6 +56,21 @@ async def end_source(conn: Conn, job: int, read: SourceRead) -> None:
         read.warnings,
         read.message,
     )
+
+
+async def plan_waits(conn: Conn, job: int) -> bool:
+    """Whether the plan of a job of which nothing runs has a task already."""
+    rows = await conn.fetch("SELECT lane FROM sources WHERE job = $1 AND state = 'reading' LIMIT 1", job)
+    if not rows:
+        return False
+    ready = "SELECT id FROM tasks WHERE lane = $1 AND job = $2 AND state = 0 AND place < 0 LIMIT 1"
+    if await conn.fetch(ready, lane_of(_lane.decode(rows[0][0])), job):
+        return True
+    for table in ("delays", "suspects"):
+        resting = f"SELECT r.task FROM {table} r JOIN tasks t ON t.id = r.task"
+        if await conn.fetch(f"{resting} WHERE r.job = $1 AND t.kind = 'plan' LIMIT 1", job):
+            return True
+    return False
 
 
 async def begin_next(

@@ -18,7 +18,7 @@ from fyke.store.queue.progress import JobDelta, move_jobs
 from fyke.store.queue.settle import back_to_queue
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
-__all__ = ["CHUNK", "STRIKES", "audit", "end_stopped", "free_lease", "promote", "settle_activity", "sweep"]
+__all__ = ["CHUNK", "STRIKES", "end_stopped", "free_lease", "promote", "sweep"]
 
 CHUNK = 500
 STRIKES = 3
@@ -110,7 +110,8 @@ async def _return(
     await conn.execute("UPDATE tasks SET state = 0, lease = NULL WHERE id IN $1", [t.id for t in ready])
     await back_to_queue(conn, [(t.lane, t.job, t.place) for t in ready], lanes)
     await conn.execute("UPDATE tasks SET state = 3, lease = NULL WHERE id IN $1", sorted(alone))
-    await conn.insert("suspects", ("task", "due"), [(task, now) for task in sorted(alone)])
+    rest = [(task.id, task.job, now) for task in tasks if task.id in alone]
+    await conn.insert("suspects", ("task", "job", "due"), rest)
 
 
 async def _suspect(conn: Conn, tasks: Sequence[Held], alone: set[int], now: int) -> None:
@@ -125,8 +126,8 @@ async def _suspect(conn: Conn, tasks: Sequence[Held], alone: set[int], now: int)
     )
     await conn.insert(
         "suspects",
-        ("task", "due"),
-        [(t.id, now + STRIKE_DELAY * (t.strikes + 1) if t.id in alone else now) for t in back],
+        ("task", "job", "due"),
+        [(t.id, t.job, now + STRIKE_DELAY * (t.strikes + 1) if t.id in alone else now) for t in back],
     )
     if out:
         await _quarantine(conn, out, now)
@@ -194,34 +195,6 @@ async def promote(conn: Conn) -> int:
     return len(due)
 
 
-async def settle_activity(conn: Conn) -> int:
-    """Queues of jobs that are stopped drop out of their lanes, so that claims do not walk past them;
-    those of jobs that go on come back."""
-    now = await conn.now()
-    rows = await conn.fetch(
-        "SELECT q.lane, q.job, q.active FROM queues q JOIN jobs j ON j.id = q.job"
-        " WHERE (q.active = 1 AND (j.phase <> 'crawl' OR j.stop IS NOT NULL))"
-        " OR (q.active = 0 AND j.phase = 'crawl' AND j.stop IS NULL) LIMIT $1",
-        CHUNK,
-    )
-    if not rows:
-        return 0
-    lanes = await lock_lanes(conn, [row[0] for row in rows])
-    await conn.update("queues", ("lane", "job"), ("active",), [(r[0], r[1], 1 - r[2]) for r in rows])
-    sums = await conn.fetch(
-        "SELECT q.lane, sum(q.queued), min(coalesce(j.band, 8)) FROM queues q"
-        " LEFT JOIN jobs j ON j.id = q.job WHERE q.lane IN $1 AND q.active = 1 AND q.queued > 0"
-        " GROUP BY q.lane",
-        sorted(lanes),
-    )
-    found = {row[0]: (int(row[1]), row[2]) for row in sums}
-    for lane in lanes.values():
-        lane.queued, lane.band = found.get(lane.id, (0, lane.band))
-        lane.refresh(now)
-    await write_lanes(conn, lanes.values())
-    return len(rows)
-
-
 async def end_stopped(conn: Conn) -> int:
     """Jobs whose end no settling will bring: stopped or out of time while nothing of them runs."""
     now = await conn.now()
@@ -235,34 +208,3 @@ async def end_stopped(conn: Conn) -> int:
     )
     await move_jobs(conn, now, {row[0]: JobDelta() for row in rows})
     return len(rows)
-
-
-async def audit(conn: Conn, after: int = -1) -> tuple[int, int]:
-    """Set the counters of lanes beyond id `after` right, if they are not: (corrected, last id)."""
-    now = await conn.now()
-    ids = [
-        row[0] for row in await conn.fetch("SELECT id FROM lanes WHERE id > $1 ORDER BY id LIMIT 100", after)
-    ]
-    if not ids:
-        return 0, -1
-    lanes = await lock_lanes(conn, ids)
-    ready = await conn.fetch(
-        "SELECT lane, job, count(*) FROM tasks WHERE lane IN $1 AND state = 0 GROUP BY lane, job", ids
-    )
-    flying_rows = await conn.fetch(
-        "SELECT lane, count(*) FROM tasks WHERE lane IN $1 AND state = 2 GROUP BY lane", ids
-    )
-    flying: dict[int, int] = {row[0]: row[1] for row in flying_rows}
-    counts = {(row[0], row[1]): row[2] for row in ready}
-    queues = await conn.fetch("SELECT lane, job, queued, active FROM queues WHERE lane IN $1", ids)
-    wrong = [(r[0], r[1], counts.get((r[0], r[1]), 0)) for r in queues if r[2] != counts.get((r[0], r[1]), 0)]
-    await conn.update("queues", ("lane", "job"), ("queued", "low"), [(*w, -(1 << 62)) for w in wrong])
-    corrected = len(wrong)
-    for lane in lanes.values():
-        queued = sum(counts.get((r[0], r[1]), 0) for r in queues if r[0] == lane.id and r[3])
-        if (lane.queued, lane.in_flight) != (queued, flying.get(lane.id, 0)):
-            corrected += 1
-        lane.queued, lane.in_flight = queued, flying.get(lane.id, 0)
-        lane.refresh(now)
-    await write_lanes(conn, lanes.values())
-    return corrected, ids[-1]

@@ -79,6 +79,7 @@ def upgrade() -> None:
     create_table(
         "delays",
         sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("due", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("task"),
         mysql_charset="utf8mb4",
@@ -87,6 +88,7 @@ def upgrade() -> None:
         mysql_row_format="DYNAMIC",
     )
     create_index("delays_due", "delays", ["due"], unique=False)
+    create_index("delays_job", "delays", ["job"], unique=False)
     create_table(
         "events",
         sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -219,6 +221,7 @@ def upgrade() -> None:
         sa.Column("warnings", sa.Integer(), server_default="0", nullable=False),
         sa.Column("event_number", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("hidden", sa.SmallInteger(), server_default="0", nullable=False),
+        sa.Column("lively", sa.SmallInteger(), server_default="1", nullable=False),
         sa.Column("created_at", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("started_at", sa.BigInteger(), nullable=True),
         sa.Column("finished_at", sa.BigInteger(), nullable=True),
@@ -229,10 +232,11 @@ def upgrade() -> None:
         mysql_row_format="DYNAMIC",
     )
     create_index("jobs_created", "jobs", ["created_at", "id"], unique=False)
-    create_index("jobs_definition", "jobs", ["definition", "created_at"], unique=False)
-    create_index("jobs_domain", "jobs", ["domain", "created_at", "id"], unique=False)
+    create_index("jobs_definition", "jobs", ["definition", "id"], unique=False)
+    create_index("jobs_domain", "jobs", ["domain", "id"], unique=False)
+    create_index("jobs_lively", "jobs", ["lively", "phase"], unique=False)
     create_index("jobs_phase", "jobs", ["phase", "state"], unique=False)
-    create_index("jobs_state", "jobs", ["state", "created_at", "id"], unique=False)
+    create_index("jobs_state", "jobs", ["hidden", "state", "id"], unique=False)
     create_table(
         "api_keys",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -401,7 +405,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    create_index("queues_job", "queues", ["job", "lane"], unique=False)
+    create_index("queues_job", "queues", ["job", "active", "lane"], unique=False)
     create_table(
         "robots",
         sa.Column(
@@ -523,6 +527,7 @@ def upgrade() -> None:
     create_table(
         "suspects",
         sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("due", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("task"),
         mysql_charset="utf8mb4",
@@ -531,6 +536,7 @@ def upgrade() -> None:
         mysql_row_format="DYNAMIC",
     )
     create_index("suspects_due", "suspects", ["due"], unique=False)
+    create_index("suspects_job", "suspects", ["job"], unique=False)
     create_table(
         "tasks",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
