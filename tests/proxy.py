@@ -114,7 +114,7 @@ class Proxy:
             there_writer.transport.abort()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
+        with suppress(OSError):  # "not connected" is one, too
             while data := await reader.read(65_536):
                 if self.delay:
                     await asyncio.sleep(self.delay)

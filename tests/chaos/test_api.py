@@ -6,13 +6,15 @@ import http.client
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.chaos.rig import Rig, rigged
-from tests.chaos.size import Size, sizes
+from tests.chaos.size import ALL, Size, on
 
 CLIENTS = 4
 SLOWEST = 0.02  # seconds from the submit chosen to the kill
 
-submits = sizes(Size(pages=40, blows=2), Size(pages=600, blows=25, lease=15))
+submits = on(ALL, Size(pages=40, blows=2), Size(pages=600, blows=25, lease=15))
 
 
 class Submits:
@@ -50,8 +52,11 @@ class Submits:
 
 
 @submits
-async def test_submits_while_the_server_dies(tmp_path: Path, database_url: str, size: Size) -> None:
-    async with rigged(tmp_path, database_url, size) as rig:
+async def test_submits_while_the_server_dies(
+    request: pytest.FixtureRequest, tmp_path: Path, database: str, size: Size
+) -> None:
+    url = request.getfixturevalue(database)
+    async with rigged(tmp_path, url, size) as rig:
         server = await rig.serve(workers=1)
         submits = Submits(rig)
         async with asyncio.TaskGroup() as group:
@@ -61,9 +66,10 @@ async def test_submits_while_the_server_dies(tmp_path: Path, database_url: str, 
                 await submits.reach((number + 1) * size.pages // (size.blows + 1))
                 await asyncio.sleep(random.random() * SLOWEST)
                 submits.up.clear()
+                dead = server.pid
                 await server.kill()
-                rig.died(server.pid)
                 server = await rig.serve(workers=1)
+                rig.died(dead)  # now that there is somebody who can take over
                 submits.up.set()
         for job in submits.jobs.values():
             await rig.finish(job, size.seconds)

@@ -10,18 +10,17 @@ import pytest
 
 from tests.chaos.moments import Moments
 from tests.chaos.rig import Rig, rigged
-from tests.chaos.size import Size, sizes
+from tests.chaos.size import SHARED, Size, on, sizes
 from tests.proxy import Proxy, port_of, through
 from tests.servers import Database
 
-restarts = sizes(
-    Size(pages=500, blows=2, lease=5),
+restarts = on(
+    ("own_postgres", "own_mariadb"),
+    Size(pages=300, blows=2, lease=5),
     Size(pages=3_000, blows=8, lease=15, concurrency=32),
 )
-cuts = sizes(
-    Size(pages=600, blows=20, lease=5),
-    Size(pages=6_000, blows=300, lease=15, concurrency=32),
-)
+CUTS = Size(pages=400, blows=12, lease=5)
+MANY_CUTS = Size(pages=6_000, blows=300, lease=15, concurrency=32)
 OUT_OF_REACH = 1.0  # seconds
 
 Blow = Callable[[int], Awaitable[Any]]
@@ -43,12 +42,11 @@ async def crawl_through(rig: Rig, size: Size, scenario: str, blow: Blow) -> None
 
 
 @restarts
-@pytest.mark.parametrize("kind", ["own_postgres", "own_mariadb"])
 async def test_the_database_restarts(
-    request: pytest.FixtureRequest, tmp_path: Path, kind: str, size: Size
+    request: pytest.FixtureRequest, tmp_path: Path, database: str, size: Size
 ) -> None:
     """In good order and by kill -9 in turn."""
-    server: Database = request.getfixturevalue(kind)
+    server: Database = request.getfixturevalue(database)
 
     async def restart(number: int) -> None:
         await asyncio.to_thread(server.kill if number % 2 else server.stop)
@@ -59,7 +57,7 @@ async def test_the_database_restarts(
             await crawl_through(rig, size, "database restarted", restart)
 
 
-@cuts
+@sizes(CUTS, MANY_CUTS)
 async def test_connections_are_terminated(tmp_path: Path, postgres_url: str, size: Size) -> None:
     """All of them, again and again, by pg_terminate_backend."""
     admin = await asyncpg.connect(postgres_url)
@@ -77,8 +75,7 @@ async def test_connections_are_terminated(tmp_path: Path, postgres_url: str, siz
         await admin.close()
 
 
-@cuts
-@pytest.mark.parametrize("database", ["postgres_url", "mysql_url"])
+@on(SHARED, CUTS, MANY_CUTS, short_on=["mysql_url"])
 async def test_the_network_breaks(
     request: pytest.FixtureRequest, tmp_path: Path, database: str, size: Size
 ) -> None:

@@ -10,20 +10,23 @@ from msgspec import Struct
 
 from tests.chaos.programs import Program, pause
 from tests.chaos.rig import Rig, rigged
-from tests.chaos.size import Size, sizes
+from tests.chaos.size import SHARED, Size, on, sizes
 from tests.processes import send
 from tests.proxy import Proxy, port_of, through
 
-rounds = sizes(Size(pages=60, blows=1), Size(pages=300, blows=6))
+ONCE = Size(pages=60, blows=1)
+ROUNDS = Size(pages=300, blows=6)
 
 
 class Sleeper(Struct):
-    """The worker that is to fall asleep. `speaker` says what it logs."""
+    """The worker that is to fall asleep. `speaker` says what it logs, and `startled` is what it says when
+    it has woken up."""
 
     pid: int
     speaker: Program
     sleep: Callable[[], Awaitable[None]]
     wake: Callable[[], None]
+    startled: str = "lease_lost"
 
     def dropped(self) -> int:
         """How many outcomes it has brought too late."""
@@ -34,8 +37,7 @@ def stopped(pid: int, speaker: Program) -> Sleeper:
     return Sleeper(pid, speaker, lambda: pause(pid), lambda: send([pid], signal.SIGCONT))
 
 
-@rounds
-@pytest.mark.parametrize("database", ["postgres_url", "mysql_url"])
+@on(SHARED, ONCE, ROUNDS)
 async def test_a_worker_of_a_shared_database(
     request: pytest.FixtureRequest, tmp_path: Path, database: str, size: Size
 ) -> None:
@@ -47,7 +49,7 @@ async def test_a_worker_of_a_shared_database(
         await sleep_and_wake(rig, size, stopped(worker.pid, worker), "worker stopped past its lease")
 
 
-@rounds
+@sizes(ONCE, ROUNDS)
 async def test_a_worker_process_of_an_embedded_database(tmp_path: Path, sqlite_url: str, size: Size) -> None:
     async with rigged(tmp_path, sqlite_url, size, pages=size.pages * size.blows) as rig:
         server = await rig.serve(workers=2)
@@ -55,8 +57,7 @@ async def test_a_worker_process_of_an_embedded_database(tmp_path: Path, sqlite_u
         await sleep_and_wake(rig, size, stopped(pid, server), "worker stopped past its lease")
 
 
-@rounds
-@pytest.mark.parametrize("database", ["postgres_url", "mysql_url"])
+@on(SHARED, ONCE, ROUNDS, short_on=["postgres_url"])
 async def test_a_worker_whose_network_hangs(
     request: pytest.FixtureRequest, tmp_path: Path, database: str, size: Size
 ) -> None:
@@ -75,7 +76,7 @@ async def test_a_worker_whose_network_hangs(
         async def hang() -> None:
             proxy.pause()
 
-        sleeper = Sleeper(worker.pid, worker, hang, proxy.resume)
+        sleeper = Sleeper(worker.pid, worker, hang, proxy.resume, "late_outcomes_dropped")
         await sleep_and_wake(rig, size, sleeper, "network hangs past the lease")
         assert sleeper.dropped() >= size.blows, "it did bring something late each time"
 
@@ -97,7 +98,7 @@ async def sleep_and_wake(rig: Rig, size: Size, sleeper: Sleeper, scenario: str) 
         written[job] = await written_for(rig, job)
         said = len(sleeper.speaker.lines)
         sleeper.wake()
-        await sleeper.speaker.until(lambda line: "lease_lost" in line, since=said)
+        await sleeper.speaker.until(lambda line: sleeper.startled in line, since=said)
     sleeper.speaker.process.terminate()
     assert await sleeper.speaker.ended() == 0, "and what it still had to say it has said"
     accepted = sum([len(await written_for(rig, job) ^ before) for job, before in written.items()])

@@ -13,12 +13,13 @@ import pytest
 
 from tests.chaos.programs import owner_of
 from tests.chaos.rig import Rig, rigged
-from tests.chaos.size import Size, sizes
+from tests.chaos.size import SHARED, Size, on, sizes
 from tests.processes import send
 
 DEATHS = 4  # once among others, three times alone
 
-some = sizes(Size(pages=200, blows=1, lease=2), Size(pages=2_000, blows=4, lease=5, seconds=180))
+ONE = Size(pages=200, blows=1, lease=2)
+SOME = Size(pages=2_000, blows=4, lease=5, seconds=180)
 
 
 async def crawl_with_poison(rig: Rig, size: Size, scenario: str, workers: Callable[[], list[int]]) -> None:
@@ -42,8 +43,7 @@ async def crawl_with_poison(rig: Rig, size: Size, scenario: str, workers: Callab
     assert size.blows * DEATHS - size.blows < rig.kills <= size.blows * DEATHS
 
 
-@some
-@pytest.mark.parametrize("database", ["postgres_url", "mysql_url"])
+@on(SHARED, ONE, SOME, short_on=["postgres_url"])
 async def test_in_workers_of_a_shared_database(
     request: pytest.FixtureRequest, tmp_path: Path, database: str, size: Size
 ) -> None:
@@ -70,7 +70,7 @@ async def replace_dead(rig: Rig) -> None:
                 await rig.replace(worker)
 
 
-@some
+@sizes(ONE, SOME)
 async def test_in_worker_processes_of_an_embedded_database(
     tmp_path: Path, sqlite_url: str, size: Size
 ) -> None:
