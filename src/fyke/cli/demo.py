@@ -29,11 +29,12 @@ from fyke.engine.lock import DirectoryLock
 from fyke.jobs.submit import JobRequest
 from fyke.politeness.policies import Policies, shipped
 from fyke.settings import Settings
+from fyke.shop.catalogue import Changes
 from fyke.shop.shop import Shop
 from fyke.store.conn import Conn
 from fyke.store.jobs import Job, JobFilter, list_jobs
 from fyke.store.pages import read_changes
-from fyke.wiring import open_base
+from fyke.wiring import Base, open_base
 
 __all__ = ["register"]
 
@@ -93,22 +94,25 @@ async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
     state = await _load(settings)
     policies = Policies.load([("shipped policies", shipped()), ("demo", POLICY)])
     shop = Shop()
-    server = Server(await open_base(settings, policies))
+    base = await open_base(settings, policies)
     url = await _open(shop, state)
     _save(settings, state)
+    # The shop is to be as it was before anything is fetched from it.
+    changes = shop.change_prices(CHANGED) if await _was_crawled(base, shop) else None
+    server = Server(base)
     await server.start()
     try:
         _say(show, f"A shop with {len(shop.items)} products is open at {url}")
-        jobs = await _crawls(server, shop, show, signalled)
+        jobs = await _crawls(server, shop, changes, show, signalled)
         if len(jobs) < CRAWLS:
             _say(show, "Interrupted: `fyke demo` goes on from here.")
             return Exit.INTERRUPTED
         _finish(settings)
-        changes = await _changes(server, jobs[-1])
+        noticed = await _changes(server, jobs[-1])
         if show:
-            _show(changes, settings)
+            _show(noticed, settings)
         else:
-            counts = Counter(change.change_type for change in changes)
+            counts = Counter(change.change_type for change in noticed)
             print_json({"crawls": [summary(job) for job in jobs], "changes": counts})
         if not once:
             _say(show, f"\nThe API is open: {server.address}/reference. Ctrl-C ends it.")
@@ -120,24 +124,33 @@ async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
     return Exit.DONE
 
 
-async def _crawls(server: Server, shop: Shop, show: bool, signalled: "asyncio.Task[str]") -> list[Job]:
+async def _was_crawled(base: Base, shop: Shop) -> bool:
+    """Whether the first crawl has ended, looked up before anything runs."""
+    await base.start()
+    try:
+        return bool(await base.database.read(partial(_ended, source=f"{shop.base_url}/")))
+    finally:
+        await base.stop()
+
+
+async def _crawls(
+    server: Server, shop: Shop, changes: Changes | None, show: bool, signalled: "asyncio.Task[str]"
+) -> list[Job]:
     """The crawls that have ended: all of them, or those before a signal came."""
     jobs: list[Job] = []
     for number in range(1, CRAWLS + 1):
         if jobs:
-            touched = shop.change_prices(CHANGED)
-            _say(show, f"\nThe shop changes: {_told(touched)}")
+            changes = changes or shop.change_prices(CHANGED)
+            _say(show, f"\nThe shop changes: {_told(changes)}")
         _say(show, f"\nCrawl {number} of {CRAWLS}")
-        job = await _crawl(
-            server, shop, number, Crawl(_request(shop), _out(server, number), show=show), signalled
-        )
+        work = Crawl(_request(shop), _out(server, number), show=show)
+        job = await _crawl(server, shop, number, work, signalled)
         if job.state not in ENDED:
             return jobs
         jobs.append(job)
-        counts = (
-            f"{job.succeeded} pages, {job.failed} failed (the shop has its troubles), {job.skipped} skipped"
-        )
-        _say(show, f"{job.state}: {counts}. Exports: {_out(server, number)}")
+        counts = f"{job.succeeded} pages, {job.failed} failed, {job.skipped} skipped"
+        _say(show, f"{job.state}: {counts} (the shop has its troubles)")
+        _say(show, f"Exports: {work.out}")
     return jobs
 
 

@@ -1,0 +1,131 @@
+"""`fyke crawl`: sources, options, exports, and how it ends."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.command import Fyke
+from tests.acceptance.exported import rows
+from tests.integration.jobs.site import Reply, Site, sitemap_of
+
+ALL_EXPORTS = [f"{kind}.{format}" for kind in ("diff", "full", "seo") for format in ("csv", "json", "xlsx")]
+
+
+async def test_a_page_leaves_its_exports_and_says_where(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    web.products(1)
+    done = await fyke.crawl(web.url("/p/0"), tmp_path / "out")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("succeeded: 1 page, 0 failed, 0 skipped")
+    assert f"Exports are in {tmp_path}/out: {', '.join(ALL_EXPORTS)}" in done.out
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ALL_EXPORTS
+    (row,) = rows(tmp_path / "out" / "full.csv")
+    assert (row["url"], row["title"], row["price"], row["currency"]) == (
+        web.url("/p/0"), "Thing 0", "10", "EUR",
+    )  # fmt: skip
+
+
+async def test_a_site_is_found_by_its_robots_txt(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    paths = web.products(12)
+    robots = f"User-agent: *\nDisallow: /p/11\nSitemap: {web.url('/list.xml.gz')}\n"
+    web.pages["/robots.txt"] = Reply(robots.encode(), "text/plain")
+    listed = sitemap_of(web.urls(paths)).body
+    web.pages["/list.xml.gz"] = Reply(gzip.compress(listed), "application/gzip")
+    done = await fyke.crawl(f"{web.base}/", tmp_path / "out", "--json")
+    found = done.json
+    assert (done.code, found["state"], found["succeeded"], found["skipped"]) == (0, "succeeded", 11, 1)
+    assert web.hits["/p/11"] == 0
+
+
+async def test_a_sitemap_and_the_second_crawl_of_it(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    paths = web.products(5)
+    web.pages["/sitemap.xml"] = sitemap_of(web.urls(paths))
+    assert (await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "one")).code == 0
+    web.pages["/sitemap.xml"] = sitemap_of(web.urls([*paths[1:], "/p/new"]))
+    page = web.pages["/p/2"]
+    assert isinstance(page, Reply)
+    page.body = page.body.replace(b"12", b"9")
+    web.pages["/p/new"] = Reply(b"<title>New</title><h1>New</h1>")
+    done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "two", "--json")
+    assert done.code == 0
+    changes = {row["url"]: row for row in rows(tmp_path / "two" / "diff.csv")}
+    assert {web.url("/p/0"): "REMOVED", web.url("/p/2"): "MODIFIED", web.url("/p/new"): "ADDED"} == {
+        url: row["change_type"] for url, row in changes.items() if row["change_type"] != "UNCHANGED"
+    }
+    assert (changes[web.url("/p/2")]["price_prev"], changes[web.url("/p/2")]["price_curr"]) == ("12", "9")
+    assert len(changes) == 6
+
+
+async def test_a_file_of_urls_with_a_bad_line(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    paths = web.products(3)
+    good = web.urls(paths)
+    lines = ["# things", good[0], "", "not a url", good[1], "http://10.1.2.3/", good[2], good[0]]
+    listed = tmp_path / "urls.txt"
+    listed.write_text("\n".join(lines))
+    done = await fyke.crawl(listed, tmp_path / "out")
+    assert done.code == 2
+    assert "line 4: 'not a url'" in done.line
+    assert "1 more" in done.line
+    assert web.hits.total() == 0
+    assert list((tmp_path / "out").iterdir()) == []
+    done = await fyke.crawl(listed, tmp_path / "out", "--skip-invalid", "--json")
+    assert (done.code, done.json["succeeded"]) == (0, 3)
+    done = await fyke.crawl(listed, tmp_path / "out", "--skip-invalid")
+    assert [line.partition(":")[0] for line in done.err.splitlines()] == ["line 4 skipped", "line 6 skipped"]
+
+
+async def test_the_summary_is_one_object(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    paths = web.products(4)
+    web.pages["/sitemap.xml"] = sitemap_of(web.urls([*paths, "/gone"]))
+    options = ("--json", "--format", "jsonl,warc", "--target", "page", "--strategy", "http")
+    done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "out", *options)
+    found = done.json
+    assert done.code == 4
+    assert {name: found[name] for name in ("state", "total", "succeeded", "failed", "skipped")} == {
+        "state": "partial", "total": 5, "succeeded": 4, "failed": 1, "skipped": 0,
+    }  # fmt: skip
+    assert found["bytes"] > 0
+    assert found["pages_per_second"] > 0
+    assert [Path(file).name for file in found["exports"]] == [
+        "diff.jsonl",
+        "full.jsonl",
+        "full.warc.gz",
+        "seo.jsonl",
+    ]
+    assert {str(file) for file in (tmp_path / "out").iterdir()} == set(found["exports"])
+    assert '"error_class": "not_found"' in done.err
+
+
+async def test_the_delay_is_kept(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    listed = tmp_path / "urls.txt"
+    listed.write_text("\n".join(web.urls(web.products(4))))
+    done = await fyke.run("crawl", listed, "--out", tmp_path / "out", "--delay", "0.3", "--json")
+    assert done.json["succeeded"] == 4
+    assert done.json["seconds"] >= 3 * 0.3 * 0.95
+
+
+async def test_a_budget_stops_it_and_a_higher_one_goes_on(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    web.pages["/sitemap.xml"] = sitemap_of(web.urls(web.products(20)))
+    done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "out", "--max-urls", "7")
+    assert done.code == 5
+    assert "stopped: 7 pages" in done.out
+    assert "It stopped at max_urls: run it again with a higher limit to go on." in done.out
+    done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "out", "--max-urls", "50", "--json")
+    assert (done.code, done.json["succeeded"]) == (0, 20)
+    assert {web.hits[f"/p/{number}"] for number in range(20)} == {1}
+
+
+async def test_nothing_that_can_be_read_is_a_failure(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    done = await fyke.crawl(web.url("/gone"), tmp_path / "out")
+    assert done.code == 1
+    assert "failed: 0 pages, 1 failed" in done.out
+    job = done.out.partition("fyke jobs errors ")[2].split()[0]
+    errors = await fyke.run("jobs", "errors", job, "--json")
+    assert [(group["error_class"], group["count"]) for group in errors.json] == [("not_found", 1)]
+
+
+@pytest.mark.parametrize("source", ["http://10.0.0.1/", "http://[::1]:9/page", "http://169.254.169.254/x"])
+async def test_what_the_guard_refuses(fyke: Fyke, tmp_path: Path, source: str) -> None:
+    done = await fyke.crawl(source, tmp_path / "out")
+    assert done.code == 3
+    assert source.split("/")[2].split("]")[0] in done.line

@@ -1,0 +1,199 @@
+"""`fyke serve`, and the commands that talk to it or do without."""
+
+import asyncio
+import json
+import os
+import signal
+import stat
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.acceptance.command import LONGEST, Fyke
+from tests.acceptance.exported import rows
+from tests.acceptance.looks import ask, leased
+from tests.acceptance.test_kill import when_asked
+from tests.integration.jobs.site import Site, sitemap_of
+from tests.processes import alive, family, free_port, send
+
+PAGES = 120
+FREE = "default:\n  delay: 0\n  concurrency: 0\n"
+LOOK = 0.05
+
+
+@pytest.fixture
+def quick(fyke: Fyke) -> Fyke:
+    """No delays, as the operator of the site may allow himself; few tasks at once, so that all get some."""
+    (fyke.directory / "policies.yaml").write_text(FREE)
+    fyke.settings |= {"FYKE_POLICIES": "policies.yaml", "FYKE_CONCURRENCY": "8"}
+    return fyke
+
+
+def get(url: str, token: str | None = None) -> int:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    try:
+        with urlopen(Request(url, headers=headers), timeout=20) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        with error:
+            return error.code
+
+
+async def submitted(fyke: Fyke, web: Site, paths: list[str]) -> str:
+    web.pages["/sitemap.xml"] = sitemap_of(web.urls(paths))
+    made = await fyke.run("jobs", "create", web.url("/sitemap.xml"), "--concurrency", "16", "--json")
+    assert made.code == 0, made
+    return str(made.json["id"])
+
+
+async def test_without_configuration(fyke: Fyke) -> None:
+    server, address = await fyke.serve()
+    assert address.startswith("http://127.0.0.1:")
+    key = fyke.data / "admin.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    token = key.read_text().strip()
+    assert await asyncio.to_thread(get, f"{address}/health") == 200
+    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs") == 401
+    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs", "wrong") == 401
+    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs", token) == 200
+    server.send(signal.SIGTERM)
+    done = await server.ended()
+    assert done.code == 0
+    assert token not in done.out + done.err
+    assert (await fyke.run("keys", "list", "--json")).json[0]["name"] == "admin"
+
+
+async def test_commands_through_the_server_and_without(quick: Fyke, web: Site, tmp_path: Path) -> None:
+    server, address = await quick.serve()
+    job = await submitted(quick, web, [*web.products(10), "/gone"])
+    watched = await quick.run("jobs", "watch", job, "--json")
+    assert (watched.code, watched.json["state"]) == (4, "partial")
+
+    made = (await quick.run("keys", "create", "reader", "--scope", "read", "--json")).json
+    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs", made["token"]) == 200
+    for running in (True, False):
+        listed = (await quick.run("jobs", "list", "--state", "partial", "--json")).json
+        assert [found["id"] for found in listed] == [job]
+        pages = (await quick.run("jobs", "pages", job, "--limit", "100", "--json")).json
+        assert len(pages) == 11
+        exports = (await quick.run("exports", "list", "--job", job, "--json")).json
+        assert len(exports) == (9 if running else 10), "one more was made"
+        file = tmp_path / f"full-{running}.csv"
+        full = next(x["id"] for x in exports if (x["type"], x["format"]) == ("full", "csv"))
+        assert (await quick.run("exports", "get", full, "--out", file)).out == str(file)
+        assert len(rows(file)) == 11
+        fresh = (await quick.run("exports", "make", job, "--type", "seo", "--format", "jsonl", "--json")).json
+        assert fresh["row_count"] == 10
+        keys = (await quick.run("keys", "list", "--json")).json
+        assert sorted(key["name"] for key in keys) == ["admin", "reader"]
+        missing = await quick.run("jobs", "show", "00000000-0000-7000-8000-000000000000")
+        assert (missing.code, missing.line) == (1, "fyke: There is no such job.")
+        if running:
+            (quick.data / "admin.key").rename(quick.data / "kept.key")
+            refused = await quick.run("jobs", "list")
+            assert "its admin key is not in" in refused.line, "it was the server that was asked"
+            (quick.data / "kept.key").rename(quick.data / "admin.key")
+            server.send(signal.SIGTERM)
+            await server.ended()
+    assert (await quick.run("keys", "revoke", made["id"])).code == 0
+    assert (await quick.run("jobs", "delete", job)).code == 0
+    assert (await quick.run("jobs", "list", "--json")).json == []
+
+
+async def test_a_second_server_and_a_port_in_use(fyke: Fyke, tmp_path: Path) -> None:
+    server, address = await fyke.serve()
+    second = await fyke.run("serve", "--port", free_port())
+    assert second.code == 1
+    assert f"is in use by fyke serve (pid {server.pid})" in second.line
+    port = address.rpartition(":")[2]
+    other = await fyke.run("serve", "--port", port, FYKE_DATA_DIR=tmp_path / "other", FYKE_LOG_LEVEL="ERROR")
+    assert other.code == 1
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in other.line
+    server.kill()
+    await server.ended()
+    left = await fyke.run("jobs", "list", "--json")
+    assert left.json == [], "the address of a dead server is not asked"
+
+
+async def test_told_to_stop_it_hands_back_and_a_restart_ends_the_job(quick: Fyke, web: Site) -> None:
+    paths = web.products(PAGES)
+    server, _ = await quick.serve()
+
+    def stop() -> None:
+        server.send(signal.SIGTERM)
+        web.door.clear()  # nothing is answered before it knows
+
+    when_asked(web, paths[40], stop)
+    job = await submitted(quick, web, paths)
+    await server.says('"event": "stopping"', server.err)
+    server.send(signal.SIGTERM)
+    web.door.set()
+    assert (await server.ended()).code == 0
+    assert leased(quick.data / "fyke.db") == set()
+    assert web.hits[paths[-1]] == 0, "it was in the middle"
+    await quick.serve()
+    watched = await quick.run("jobs", "watch", job, "--json")
+    assert (watched.json["state"], watched.json["succeeded"]) == ("succeeded", PAGES)
+    assert {web.hits[path] for path in paths} == {1}
+
+
+async def test_two_worker_processes_and_one_is_killed(quick: Fyke, web: Site) -> None:
+    paths = web.products(PAGES)
+    server, address = await quick.serve("--workers", "2")
+    await _ready(address)
+    workers = {pid for pid in family(server.pid)[1:] if alive(pid)}
+    assert len(workers) == 2
+    busy: set[object] = set()
+    held: set[object] = set()
+    victims: list[int] = []
+
+    def look() -> None:
+        busy.update(
+            row[0]
+            for row in ask(
+                quick.data / "fyke.db", "SELECT DISTINCT l.pid FROM tasks t JOIN leases l ON t.lease = l.id"
+            )
+        )
+
+    def kill() -> None:
+        look()
+        held.update(leased(quick.data / "fyke.db"))
+        victims.append(max(int(str(pid)) for pid in busy & workers))
+        send(victims, signal.SIGKILL)
+
+    for path in paths[5:60:5]:
+        when_asked(web, path, look)
+    when_asked(web, paths[60], kill)
+    job = await submitted(quick, web, paths)
+    watched = await quick.run("jobs", "watch", job, "--json")
+    assert busy >= workers, "both had some"
+    assert (watched.json["state"], watched.json["succeeded"]) == ("succeeded", PAGES)
+    assert not alive(victims[0])
+    assert {web.url(path) for path in paths if web.hits[path] > 1} <= held
+    assert '"event": "worker_died"' in "\n".join(server.err)
+    server.send(signal.SIGTERM)
+    assert (await server.ended()).code == 0
+    assert not any(alive(pid) for pid in workers)
+
+
+async def _ready(address: str) -> None:
+    """Wait until the worker processes are there."""
+    async with asyncio.timeout(LONGEST):
+        while True:
+            with await asyncio.to_thread(urlopen, f"{address}/health", timeout=20) as answer:
+                if json.loads(answer.read()).get("status") == "ok":
+                    return
+            await asyncio.sleep(LOOK)
+
+
+async def test_logs_are_json_where_nobody_looks(fyke: Fyke) -> None:
+    server, address = await fyke.serve(FYKE_LOG_FORMAT="auto")
+    server.send(signal.SIGTERM)
+    done = await server.ended()
+    events = [json.loads(line) for line in done.err.splitlines()]
+    started = next(event for event in events if event["event"] == "started")
+    assert (started["address"], started["level"]) == (address, "info")
+    assert events[-1]["event"] == "stopped"
+    assert os.fspath(fyke.data / "admin.key") in done.out

@@ -1,0 +1,112 @@
+"""Wrong use: exit code 2 and one readable line, that names the nearest of what there is."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.command import Fyke
+
+PAGE = "http://127.0.0.1:9/"
+NOBODY = "postgresql://fyke:s3cret@127.0.0.1:1/fyke"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("crwl", "unknown command 'crwl': did you mean 'crawl'?"),
+        ("jobs lst", "Did you mean 'list'?"),
+        (f"crawl {PAGE} --formt csv", "there is no option --formt: did you mean --format?"),
+        (f"crawl {PAGE} --format cvs", "unknown export format 'cvs': did you mean 'csv'?"),
+        (f"crawl {PAGE} --target prduct", "unknown target 'prduct': did you mean 'product'?"),
+        (f"crawl {PAGE} --strategy htpp", "unknown strategy 'htpp': did you mean 'http'?"),
+        (f"crawl {PAGE} --as sitmap", "unknown --as 'sitmap': did you mean 'sitemap'?"),
+        (f"crawl {PAGE} --concurrency 0", "--concurrency"),
+        (f"crawl {PAGE} --max-urls many", "--max-urls"),
+        (f"crawl {PAGE} --delay nan", "--delay"),
+        ("crawl", "Missing argument 'SOURCE'"),
+        ("crawl nowhere.txt", "there is no file 'nowhere.txt'"),
+        ("crawl ftp://example.com/x", "scheme 'ftp' is not http or https"),
+        (f"crawl {PAGE} --out wrong.toml", "wrong.toml cannot be a directory"),
+        ("jobs list --state runing", "unknown state 'runing': did you mean 'running'?"),
+        ("jobs show 17", "job_id"),
+        ("check", "give URLs"),
+        ("check --in nowhere.txt", "there is no file 'nowhere.txt'"),
+        ("serve --port 99999", "--port"),
+        ("worker", "a worker needs a shared database"),
+    ],
+)
+async def test_a_command_is_refused(fyke: Fyke, arguments: str, said: str) -> None:
+    (fyke.directory / "wrong.toml").touch()
+    done = await fyke.run(*arguments.split())
+    assert said in done.line
+    assert done.code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("FYKE_PROT", "8000", "unknown setting 'FYKE_PROT': did you mean 'FYKE_PORT'?"),
+        ("FYKE_PORT", "high", "FYKE_PORT: "),
+        ("FYKE_HOST", "", "FYKE_HOST: "),
+        ("FYKE_POLICIES", "nowhere.yaml", "FYKE_POLICIES: "),
+        ("FYKE_EGRESS_ALLOW", "300.1.1.1/8", "'300.1.1.1/8' is neither a network"),
+        ("FYKE_CONFIG", "nowhere.toml", "there is no file 'nowhere.toml'"),
+        ("FYKE_CONFIG", "wrong.toml", "unknown setting in wrong.toml: 'prot': did you mean 'port'?"),
+        ("FYKE_CONFIG", "broken.toml", "broken.toml: "),
+        ("FYKE_DATABASE_URL", "oracle://x", "no database for 'oracle'"),
+    ],
+)
+async def test_a_setting_is_refused(fyke: Fyke, name: str, value: str, said: str) -> None:
+    (fyke.directory / "wrong.toml").write_text("prot = 8000\n")
+    (fyke.directory / "broken.toml").write_text("port = [")
+    done = await fyke.run("crawl", PAGE, **{name: value})
+    assert said in done.line
+    assert done.code == 2
+
+
+async def test_a_setting_in_dotenv_is_refused_and_taken(fyke: Fyke) -> None:
+    dotenv = fyke.directory / ".env"
+    dotenv.write_text("OTHER=1\nFYKE_WORKRES=2\n")
+    done = await fyke.run("settings")
+    assert "'FYKE_WORKRES': did you mean 'FYKE_WORKERS'?" in done.line
+    assert done.code == 2
+    dotenv.write_text("OTHER=1\nFYKE_WORKERS=2\n")
+    done = await fyke.run("settings")
+    assert "FYKE_WORKERS=2   (default: 1)" in done.out.splitlines()
+
+
+@pytest.mark.parametrize("command", ["db status", "db migrate", "serve", f"crawl {PAGE}", "jobs list"])
+async def test_a_database_that_is_not_there(fyke: Fyke, command: str) -> None:
+    done = await fyke.run(*command.split(), FYKE_DATABASE_URL=NOBODY)
+    assert done.code == 1
+    assert "the database did not answer" in done.line
+    assert "s3cret" not in done.line
+
+
+async def test_a_directory_that_cannot_be_made(fyke: Fyke) -> None:
+    fyke.data.write_text("a file")
+    done = await fyke.run("jobs", "list")
+    assert (done.code, done.line) == (1, f"fyke: {fyke.data}: File exists")
+
+
+async def test_a_file_that_is_no_database(fyke: Fyke, tmp_path: Path) -> None:
+    fyke.data.mkdir()
+    (fyke.data / "fyke.db").write_text("a letter to a friend\n" * 100)
+    done = await fyke.run("jobs", "list")
+    assert done.code == 1
+    assert "is not a database of Fyke" in done.line
+
+
+async def test_help_lists_the_exit_codes(fyke: Fyke) -> None:
+    done = await fyke.run("--help", COLUMNS=200)
+    assert done.code == 0
+    for said in (
+        "0 done",
+        "1 failed",
+        "2 wrong use",
+        "3 refused",
+        "4 partial",
+        "5 stopped",
+        "130 interrupted",
+    ):
+        assert said in done.out
