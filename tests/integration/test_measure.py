@@ -56,8 +56,8 @@ async def test_a_crawl_brings_its_own_pages(bench: Bench, tmp_path: Path) -> Non
     assert len({row["sku"] for row in rows}) == 200  # that many different pages, told apart by the query
 
 
-async def test_latency_of_the_queue_and_through_the_api(bench: Bench, database_url: str) -> None:
-    found = await bench("latency", "--samples", "5", "--database", database_url)
+async def test_latency_of_the_queue_and_through_the_api(bench: Bench, postgres_url: str) -> None:
+    found = await bench("latency", "--samples", "5", "--database", postgres_url)
     for way in ("queue", "api"):
         assert 0 < found[f"{way}_p50_ms"] <= found[f"{way}_p99_ms"]
 

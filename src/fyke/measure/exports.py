@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from fyke.core.clock import monotonic
+from fyke.core.errors import FykeError
 from fyke.core.job import JobOptions
 from fyke.core.outcome import PageRow
 from fyke.export.rows import READ, PageRecord
@@ -73,7 +74,7 @@ async def measure_exports(settings: Settings, load: ExportLoad) -> dict[str, Any
             one = (folder, settings.store_url, job, kind, format)
             runs = [await _export(*one) for _ in range(load.rounds)]
             if any(run.rows != load.rows for run in runs):
-                raise RuntimeError(f"{format}: {runs[0].rows} rows instead of {load.rows}")
+                raise FykeError(f"{format}: {runs[0].rows} rows instead of {load.rows}")
             found[f"{format}_seconds"] = round(median(run.seconds for run in runs), 3)
             found[f"{format}_max_rss_mb"] = max(run.max_rss_mb for run in runs)
             found[f"{format}_megabytes"] = round(runs[0].bytes / 1e6, 1)
@@ -119,7 +120,7 @@ async def _export(folder: Path, database_url: str, job: int, kind: str, format: 
             process.kill()
             await process.wait()
     if process.returncode != 0:
-        raise RuntimeError(f"the export as {format} ended with {process.returncode}")
+        raise FykeError(f"the export as {format} ended with {process.returncode}")
     return msgspec.json.decode(output, type=Made)
 
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from prometheus_client import CollectorRegistry
 
 from fyke.core.clock import monotonic
+from fyke.core.errors import FykeError
 from fyke.core.handler import Context, Handler
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Outcome, Verdict
@@ -123,7 +124,7 @@ async def _api(caller: Caller, samples: int) -> list[float]:
         began = monotonic()
         status, answer = await caller.call("POST", "/api/v1/jobs", body)
         if status != 201:
-            raise RuntimeError(f"the API answered {status}: {answer[:200]!r}")
+            raise FykeError(f"the API answered {status}: {answer[:200]!r}")
         times.append(await starts.since(began))
     return times[WARM:]
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from fyke.core import clock
+from fyke.core.errors import FykeError
 from fyke.core.handler import Context
 from fyke.core.job import ENDED
 from fyke.core.outcome import Compare, Outcome, Verdict
@@ -79,7 +80,7 @@ async def _job(caller: Caller, sitemap: str, urls: int) -> dict[str, Any]:
 async def _call(caller: Caller, method: str, path: str, body: bytes = b"") -> Any:
     status, answer = await caller.call(method, path, body)
     if status not in (200, 201):
-        raise RuntimeError(f"the API answered {status}: {answer[:300]!r}")
+        raise FykeError(f"the API answered {status}: {answer[:300]!r}")
     return msgspec.json.decode(answer)["data"]
 
 

@@ -29,6 +29,7 @@ __all__ = ["Backlog", "QueueLoad", "measure_queue"]
 
 CHUNK = 5_000
 FEW = 10_000
+LONGEST = 1800.0  # seconds that working off may take
 
 
 class QueueLoad(Struct, frozen=True):
@@ -167,6 +168,9 @@ async def _work_off(database: Database, load: QueueLoad) -> Worked:
     worker = Worker(queue, handlers, options, EngineMetrics(CollectorRegistry()))
     cpu, began = cpu_seconds(), monotonic()
     await worker.start()
-    await done.wait()
-    await worker.stop()
+    try:
+        async with asyncio.timeout(LONGEST):
+            await done.wait()
+    finally:
+        await worker.stop()
     return Worked(tasks, monotonic() - began, cpu_seconds() - cpu, queue.claims)

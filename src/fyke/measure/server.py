@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
-from fyke.core.errors import Invalid
+from fyke.core.errors import FykeError, Invalid
 from fyke.core.handler import Handler
 from fyke.engine.worker import Worker
 from fyke.settings import Settings
@@ -52,7 +52,7 @@ class Caller:
         """The server's worker, with these handlers in place of its own."""
         worker = self.server.engine.worker
         if worker is None:
-            raise RuntimeError("the server has no worker of its own")
+            raise FykeError("the server has no worker of its own")
         worker.handlers = {**worker.handlers, **handlers}
         return worker
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
+from fyke.core.errors import FykeError
 from fyke.measure import pages
 
 __all__ = ["serving", "sitemap"]
@@ -33,7 +34,7 @@ def serving() -> Iterator[str]:
     try:
         address = process.stdout.readline().decode().strip()
         if not address:
-            raise RuntimeError("the page server did not start")
+            raise FykeError("the page server did not start")
         yield address
     finally:
         process.stdin.close()
