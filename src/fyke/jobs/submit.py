@@ -43,6 +43,7 @@ __all__ = ["AT_ONCE", "PLAN_LANE", "JobRequest", "LineProblem", "Prepared", "pre
 
 AT_ONCE: Final = 500
 PLAN_LANE: Final = LaneSpec("fyke:plan", cap=4)  # where the reading of lists waits: no host is asked
+CHECKED_HERE: Final = 20  # URLs that are checked sooner than a thread is woken
 MOST_SHOWN: Final = 20
 SHOWN: Final = 120
 LONGEST_LINE: Final = 65_536
@@ -121,7 +122,10 @@ def _definition(kind: str, identity: str, target: str) -> bytes:
 
 async def _of_list(request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore) -> Prepared:
     with _Spool() as spool:
-        checked = await to_thread(_check_list, request, guard, spool)
+        if request.urls is not None and len(request.urls) <= CHECKED_HERE:
+            checked = _check_list(request, guard, spool)
+        else:
+            checked = await to_thread(_check_list, request, guard, spool)
         identity = _identity(request, checked)
         definition = _definition("list", identity, request.options.target)
         tasks: tuple[NewTask, ...] = ()
@@ -203,7 +207,7 @@ def _shown(request: JobRequest, checked: _Checked) -> str:
 
 
 def _check_list(request: JobRequest, guard: Guard, spool: _Spool) -> _Checked:
-    """Read the list to its end, in a thread. With a problem in it, it is refused whole."""
+    """Read the list to its end. With a problem in it, it is refused whole."""
     checked = _Checked()
     # A list longer than the job may take is kept whole too: a resume with a larger budget goes on in it.
     most = request.options.max_urls
