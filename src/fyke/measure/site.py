@@ -28,7 +28,12 @@ STOP_SECONDS = 10
 def serving() -> Iterator[str]:
     """Start the server; its address."""
     command = [sys.executable, "-m", "fyke.measure.site"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - our own
+    process = subprocess.Popen(  # noqa: S603 - our own
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        process_group=0,  # Ctrl-C is for whoever started it, who ends it
+    )
     assert process.stdin is not None  # noqa: S101 - for the types
     assert process.stdout is not None  # noqa: S101
     try:
