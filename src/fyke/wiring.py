@@ -2,11 +2,12 @@
 
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import structlog
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
@@ -16,7 +17,8 @@ from fyke.core.handler import Handler
 from fyke.core.outcome import SaveExport
 from fyke.core.queue import Share
 from fyke.core.retry import RetryPolicy
-from fyke.core.task import Kind, WorkerInfo
+from fyke.core.task import Kind, LaneSpec, WorkerInfo
+from fyke.core.urls import host_of
 from fyke.egress.guard import Guard
 from fyke.engine.lifecycle import LagMeter, Loop, Service, Stack
 from fyke.engine.lock import DirectoryLock
@@ -35,6 +37,7 @@ from fyke.jobs.submit import JobRequest, Prepared, prepare
 from fyke.objects.bodies import KeptBodies
 from fyke.objects.local import LocalObjects
 from fyke.objects.protocol import ObjectStore
+from fyke.politeness.adapt import crawl_delay
 from fyke.politeness.policies import Policies
 from fyke.politeness.robots import Robots
 from fyke.settings import Settings
@@ -43,6 +46,7 @@ from fyke.store.migrate import check, migrate
 from fyke.store.open import database_for
 from fyke.store.pages import plan_halted
 from fyke.store.queue import SqlQueue
+from fyke.store.queue.adopt import adopt_policies
 from fyke.store.robots import stored_robots
 
 __all__ = ["Base", "Engine", "load_policies", "open_base"]
@@ -122,7 +126,7 @@ class Engine:
     """A process that works on jobs: the base, and what runs on it. Without a share of the work it only
     keeps the queue in order."""
 
-    def __init__(self, base: Base, share: Share | None = Share.ALL) -> None:
+    def __init__(self, base: Base, share: Share | None = Share.ALL, *, adopts: bool = True) -> None:
         self.base = base
         self.registry = CollectorRegistry()
         self.metrics = EngineMetrics(self.registry)
@@ -134,6 +138,7 @@ class Engine:
         if settings.embedded:
             services.insert(0, DirectoryLock(settings.data_dir))
             services.append(Takeover(base.database))
+        services.append(Memory(base, self.fetching.robots, adopts=adopts))
         services.append(
             Upkeep(base.database, base.queue, self._forget, upkeep_options(settings), self.metrics)
         )
@@ -149,8 +154,6 @@ class Engine:
 
     async def start(self) -> None:
         await self.stack.start()
-        rows = await self.base.database.read(stored_robots)
-        self.fetching.robots.preload(rows)
 
     async def stop(self) -> None:
         await self.stack.stop()
@@ -165,6 +168,47 @@ class Engine:
         await self.bodies.writer.turn()
         await self.bodies.forget(max(settings.keep_results_days, settings.keep_failures_days) + LONGEST_JOB)
         return 3600.0
+
+
+class Memory:
+    """What the database knows from before, brought together with what holds now: robots.txt files, and the
+    lanes' limits (`adopts`)."""
+
+    def __init__(self, base: Base, robots: Robots, *, adopts: bool) -> None:
+        self.base = base
+        self.robots = robots
+        self.adopts = adopts
+
+    async def start(self) -> None:
+        self.robots.preload(await self.base.database.read(stored_robots))
+        if not self.adopts:
+            return
+        delays = self._crawl_delays()
+        after = -1 << 62
+        while after != -1:
+            _, after = await self.base.database.write(
+                lambda conn, after=after: adopt_policies(conn, after, partial(self._spec, delays=delays))  # type: ignore[misc]  # bound default
+            )
+
+    async def stop(self) -> None:
+        """Nothing to do."""
+
+    def _crawl_delays(self) -> dict[str, int]:
+        """By lane, the interval that a Crawl-delay has brought about."""
+        found: dict[str, int] = {}
+        policies = self.base.policies
+        for origin, seconds in self.robots.crawl_delays().items():
+            lane = policies.lane_for(f"{origin}/")
+            slow = crawl_delay(seconds, policies.policy_for(host_of(f"{origin}/")))
+            if slow is not None:
+                found[lane.key] = max(slow.interval, found.get(lane.key, 0))
+        return found
+
+    def _spec(self, key: str, delays: Mapping[str, int]) -> LaneSpec | None:
+        if key.startswith("fyke:"):
+            return None
+        spec = self.base.policies.lane_named(key)
+        return msgspec.structs.replace(spec, interval=max(spec.interval, delays.get(key, 0)))
 
 
 class Fetching:

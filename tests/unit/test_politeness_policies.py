@@ -170,3 +170,15 @@ def test_many_hosts_do_not_fill_the_memory() -> None:
     for number in range(100_100):
         policies.lane_for(f"http://h{number}.test/")
     assert len(policies._lanes) <= 100_000
+
+
+def test_a_lane_is_found_by_its_key_as_it_was_by_its_url() -> None:
+    policies = Policies.with_file()
+    for url in (
+        "https://shop.example/a",
+        "https://www.amazon.de/x",
+        "https://de.linkedin.com/",
+        "http://127.0.0.1:81/",
+    ):
+        lane = policies.lane_for(url)
+        assert policies.lane_named(lane.key) == lane

@@ -223,3 +223,16 @@ async def test_stopping_drops_what_is_under_way() -> None:
     await robots.stop()
     with pytest.raises(asyncio.CancelledError):
         await asking
+
+
+def test_crawl_delays_that_are_known_are_told_by_origin() -> None:
+    robots = Robots(Site(), "fyke")
+    expires = clock.now() + HOUR
+    robots.preload(
+        [
+            SaveRobots("https://shop.test", "rules", FILE, expires - HOUR, expires),
+            SaveRobots("https://plain.test", "rules", b"User-agent: *\nAllow: /\n", expires - HOUR, expires),
+            SaveRobots("https://none.test", "allow", b"", expires - HOUR, expires),
+        ]
+    )
+    assert robots.crawl_delays() == {"https://shop.test": 2.0}

@@ -150,7 +150,9 @@ def _guess(source: str) -> str:
 
 async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     policies = load_policies(settings).overlaid(work.delay, work.concurrency)
-    engine = Engine(await open_base(settings, policies))
+    # On a shared database, what this command says of rates is not for the jobs of others.
+    adopts = settings.embedded or work.delay is work.concurrency is None
+    engine = Engine(await open_base(settings, policies), adopts=adopts)
     signalled = asyncio.create_task(until_signalled())
     await engine.start()
     try:

@@ -122,6 +122,11 @@ class Policies:
         self._lanes[netloc] = lane
         return lane
 
+    def lane_named(self, key: str) -> LaneSpec:
+        """The lane of that key, as it would be made now."""
+        shared = next((p for p in self.policies if p.shared and p.name == key), None)
+        return (shared or self.policy_for(key)).lane(key)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policies):
             return NotImplemented

@@ -110,6 +110,11 @@ class Robots:
         answer = self.peek(url) or RobotsAnswer(False, reason="robots.txt is already out of date")
         return RobotsAnswer(answer.allowed, answer.crawl_delay, row, answer.error_class, answer.reason)
 
+    def crawl_delays(self) -> dict[str, float]:
+        """By origin, the Crawl-delays that are known."""
+        found = {origin: known.answer.crawl_delay for origin, known in self._known.items()}
+        return {origin: delay for origin, delay in found.items() if delay is not None}
+
     def sitemaps(self, origin: str) -> tuple[str, ...]:
         """The sitemaps that the origin's robots.txt names, if it is known."""
         known = self._known.get(origin)
