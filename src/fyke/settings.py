@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     )
     connect_timeout: float = Field(10.0, gt=0, le=300, description="Seconds to connect, TLS included.")
     read_timeout: float = Field(
-        20.0, gt=0, le=300, description="Seconds without a byte before a transfer ends."
+        20.0, gt=0, le=300, description="Seconds to wait for the first byte of an answer."
     )
     total_timeout: float = Field(
         60.0, gt=0, le=3600, description="Seconds for an attempt, redirects included."

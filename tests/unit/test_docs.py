@@ -6,12 +6,14 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from scripts.docs import PART, PARTS, ROOT, filled, pages
 
 from fyke import __version__
 from fyke.api.problems import CODES
+from fyke.api.requests import OptionsBody
 from fyke.cli.exits import Exit
 from fyke.cli.main import EPILOG, MODULES
 from fyke.core.errors import FykeError
@@ -19,6 +21,7 @@ from fyke.core.job import EXPORT_FORMATS, STATES, JobOptions
 from fyke.core.outcome import Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.retry import MAY_PASS
+from fyke.extract import TARGETS
 from fyke.extract.stock import TERMS
 from fyke.politeness.policies import Policies, shipped
 from fyke.politeness.policy import READERS
@@ -193,7 +196,8 @@ def test_the_api_page_has_scopes_options_and_states() -> None:
         value = getattr(JobOptions(), name)
         shown = "null" if value is None else str(list(value) if isinstance(value, tuple) else value)
         assert default.replace('"', "'") == shown
-    assert set(STATES) <= set(words(text))
+    assert set(STATES) | set(TARGETS) <= set(words(text))
+    assert set(get_args(OptionsBody.model_fields["target"].annotation)) == set(TARGETS)
 
 
 def test_export_formats_changes_and_availability() -> None:
@@ -207,7 +211,7 @@ def test_metrics_and_log_events_that_are_named_exist() -> None:
     text = PAGES["docs/operations.md"]
     named = {word.removesuffix("_total") for word in words(text) if word.startswith("fyke_")}
     assert len(named) > 12
-    assert named == set(re.findall(r'"(fyke_[a-z_]+)"', SOURCES)) - {"fyke_tasks_running"}
+    assert named == set(re.findall(r'"(fyke_[a-z_]+)"', SOURCES))
     alarms = re.search(r"^Worth an alarm: (.+)$", text, re.MULTILINE)
     assert alarms
     assert [event for event in words(alarms[1]) if f'"{event}"' not in SOURCES] == []

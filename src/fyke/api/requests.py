@@ -115,7 +115,9 @@ class Query(BaseModel):
 class OptionsBody(Strict):
     """How a job is to be done. A budget of 0 is no limit."""
 
-    target: Literal["product"] = Field(default="product", description="What is read from a page.")
+    target: Literal["page", "product"] = Field(
+        default="product", description="What is read from a page: a product, or what any page has."
+    )
     strategies: list[Literal["http"]] = Field(default=["http"], min_length=1, max_length=1)
     max_urls: Amount = 10_000
     max_concurrency: Amount = Field(default=2, description="Tasks that run at once; 0: no limit.")

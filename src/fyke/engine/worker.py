@@ -99,6 +99,7 @@ class Worker:
 
     async def start(self) -> None:
         self.lease = await self.queue.open_lease(self.options.info)
+        self.metrics.running.set_function(lambda: float(self.running))
         self._loops = [
             asyncio.create_task(self._claim_forever(), name="claim"),
             asyncio.create_task(self._settle_forever(), name="settle"),
