@@ -51,19 +51,21 @@ def configure(level: str, style: str) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,  # a text by now, so that it is redacted like any other
+        _redact_event,
     ]
-    ending: list[Any] = (
-        [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
-        if readable
-        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    # Never the pretty kind of traceback: it shows the values of variables, keys among them.
+    console = structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
     )
+    renderer: Any = console if readable else structlog.processors.JSONRenderer()
     structlog.configure(
-        processors=[*shared, _redact_event, *ending],
+        processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
         logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, Stderr())),
         cache_logger_on_first_use=True,
     )
-    _bring_in_stdlib(level, [*shared, _redact_event], ending[-1])
+    _bring_in_stdlib(level, shared, renderer)
 
 
 def _bring_in_stdlib(level: str, before: list[Any], renderer: Any) -> None:

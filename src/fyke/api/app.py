@@ -1,6 +1,9 @@
 """The application: layers outside, routers inside."""
 
-from fastapi import APIRouter, FastAPI
+from http import HTTPStatus
+
+from fastapi import APIRouter, FastAPI, Response
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
@@ -8,10 +11,22 @@ from fyke import __version__
 from fyke.api import exports, health, jobs, keys, metrics, openapi, problems, reference, results, stream
 from fyke.api.auth import Keys
 from fyke.api.boundary import Boundary, Limits, RequestMeter
+from fyke.api.envelope import problem
 from fyke.api.metrics import FleetReader
 from fyke.api.services import Services
 
 __all__ = ["create_app"]
+
+
+class Cors(CORSMiddleware):
+    """What other origins may do; one that may not is told so in the envelope, too."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        answer = super().preflight_response(request_headers)
+        if answer.status_code < HTTPStatus.BAD_REQUEST:
+            return answer
+        headers = {name: value for name, value in answer.headers.items() if not name.startswith("content-")}
+        return problem(answer.status_code, "cors_refused", bytes(answer.body).decode(), None, headers)
 
 
 def create_app(services: Services) -> FastAPI:
@@ -26,7 +41,7 @@ def create_app(services: Services) -> FastAPI:
         middleware=[
             Middleware(Boundary, meter=RequestMeter(services.registry)),
             Middleware(
-                CORSMiddleware,
+                Cors,
                 allow_origins=services.settings.cors_origins,
                 allow_methods=["GET", "POST", "DELETE"],
                 allow_headers=["*"],

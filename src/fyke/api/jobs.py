@@ -152,7 +152,11 @@ async def retry(services: Parts, job: JobId, body: RetryBody | None = None) -> R
     """Run failures again: all, or those of an error class or a host."""
     wanted = body or RetryBody()
     count = await retry_job(
-        services.database, job, services.policies.lane_for, wanted.error_class, wanted.host
+        services.database,
+        job,
+        services.policies.lane_for,
+        wanted.error_class,
+        wanted.host and wanted.host.lower(),
     )
     if not count:
         raise Conflict("nothing of that kind has failed in this job")

@@ -1,13 +1,24 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from shutil import copyfile
 
 import httpx
 import pytest
+import structlog
 
 from tests.integration.api.world import World, world
 from tests.integration.api_parts import Parts
 from tests.integration.jobs.site import Site
+
+
+@pytest.fixture(autouse=True)
+def plain_log() -> Iterator[None]:
+    """Tracebacks as a server logs them; the other kind shows every variable, and takes its time."""
+    steps = structlog.processors
+    merge = structlog.contextvars.merge_contextvars
+    structlog.configure(processors=[merge, steps.add_log_level, steps.format_exc_info, steps.JSONRenderer()])
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

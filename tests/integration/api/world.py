@@ -14,6 +14,7 @@ from fyke.cli.server import Server
 from fyke.core.job import ENDED
 from fyke.politeness.policies import Policies
 from fyke.settings import Settings
+from fyke.store.migrate import migrate
 from fyke.wiring import open_base
 from tests.integration.jobs.site import Site
 
@@ -69,7 +70,10 @@ def data_of(answer: httpx.Response, status: int = 200) -> Any:
 async def world(directory: Path, template: Path, shop: Site, **settings: Any) -> AsyncIterator[World]:
     data = directory / "data"
     data.mkdir()
-    copyfile(template, data / "fyke.db")
+    if "database_url" in settings:
+        await migrate(settings["database_url"])
+    else:
+        copyfile(template, data / "fyke.db")
     chosen = Settings(
         data_dir=data, port=0, egress_allow=["127.0.0.0/8"], grace_seconds=1, retry_base=0.01, **settings
     )
