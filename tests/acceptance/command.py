@@ -17,7 +17,7 @@ __all__ = ["FYKE", "Done", "Fyke", "Running"]
 FYKE = Path(sys.executable).parent / "fyke"
 TRACE = "Traceback (most recent call last)"
 FAST = ("--concurrency", "8", "--delay", "0")
-LONGEST = 60  # seconds that any command may take here
+LONGEST = 150  # seconds that anything may take here, on a machine that is busy with other things
 
 
 class Done(Struct, frozen=True):

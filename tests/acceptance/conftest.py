@@ -6,6 +6,15 @@ import pytest
 from tests.acceptance.command import Fyke
 from tests.integration.jobs.site import Site, site
 
+HERE = Path(__file__).parent
+LIMIT = 400  # seconds: many processes are started one after the other, on whatever machine this is
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(LIMIT))
+
 
 @pytest.fixture
 async def fyke(tmp_path: Path) -> AsyncIterator[Fyke]:

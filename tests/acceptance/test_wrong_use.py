@@ -75,7 +75,7 @@ async def test_a_setting_in_dotenv_is_refused_and_taken(fyke: Fyke) -> None:
     assert "FYKE_WORKERS=2   (default: 1)" in done.out.splitlines()
 
 
-@pytest.mark.parametrize("command", ["db status", "db migrate", "serve", f"crawl {PAGE}", "jobs list"])
+@pytest.mark.parametrize("command", ["db migrate", "serve", f"crawl {PAGE}"])
 async def test_a_database_that_is_not_there(fyke: Fyke, command: str) -> None:
     done = await fyke.run(*command.split(), FYKE_DATABASE_URL=NOBODY)
     assert done.code == 1
