@@ -1,5 +1,6 @@
 """One envelope for whatever is answered, and an id for every request."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -8,7 +9,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from fyke.api.boundary import MAX_BODY
+from fyke.api.boundary import MAX_BODY, Limits
 from tests.integration.api_parts import Parts
 
 ANY = "5f0c6f6e-2d34-4c1b-9a55-0b6f6a1d7e9c"
@@ -122,6 +123,19 @@ async def test_a_body_that_says_it_is_too_large_is_not_read(parts: Parts) -> Non
     async with parts.client() as client:
         answer = await client.post("/api/v1/jobs", content=body(), headers=headers)
     assert problem_of(answer, 413)["code"] == "body_too_large"
+
+
+async def test_a_body_that_stops_coming_is_given_up(parts: Parts) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"["
+        await asyncio.Event().wait()
+
+    (limits,) = [layer for layer in parts.app.user_middleware if layer.cls == Limits]
+    limits.kwargs["body_timeout"] = 0.05
+    async with parts.client() as client, asyncio.timeout(20):
+        answer = await client.post("/api/v1/jobs", content=body())
+    assert problem_of(answer, 408)["code"] == "body_too_slow"
+    assert answer.headers["connection"] == "close"
 
 
 async def test_a_bug_answers_500_and_says_nothing_of_itself(
