@@ -130,7 +130,9 @@ async def test_a_body_that_stops_coming_is_given_up(parts: Parts) -> None:
         yield b"["
         await asyncio.Event().wait()
 
-    (limits,) = [layer for layer in parts.app.user_middleware if layer.cls == Limits]
+    (limits,) = [
+        layer for layer in parts.app.user_middleware if getattr(layer.cls, "__name__", "") == Limits.__name__
+    ]
     limits.kwargs["body_timeout"] = 0.05
     async with parts.client() as client, asyncio.timeout(20):
         answer = await client.post("/api/v1/jobs", content=body())
