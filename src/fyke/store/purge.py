@@ -126,7 +126,7 @@ async def _remove_ready(conn: Conn, job: int) -> int:
             job,
             CHUNK - handled,
         )
-        await _drop_tasks(conn, sorted(row[0] for row in found), "state = 0")
+        await _drop_tasks(conn, sorted(row[0] for row in found), "state < 1")  # as in claim.TAKE
         handled += len(found)
         empty = handled < CHUNK
         gone = queued if empty else min(queued, len(found))
