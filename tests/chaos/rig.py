@@ -138,8 +138,9 @@ class Rig:
             await asyncio.sleep(LOOK)
 
     async def taken_over(self) -> None:
-        """Wait until nothing hangs on the lease of one who is dead."""
-        await until(lambda: not self._waits, seconds=self.lease + 60)
+        """Wait until nothing hangs on the lease of one who is dead; but if it hangs for ever, so be it."""
+        with suppress(TimeoutError):
+            await until(lambda: not self._waits, seconds=self.lease + 60)
 
     # --- jobs ---
 
@@ -167,10 +168,27 @@ class Rig:
         return await asyncio.to_thread(self.post, self.site.urls if urls is None else urls)
 
     async def finish(self, job: int, seconds: float) -> None:
-        """Wait until the job has ended, but not for ever: what hangs is counted as stuck."""
-        with suppress(TimeoutError):
-            await until(lambda: self.has_ended(job), seconds=seconds)
-            await self.taken_over()
+        """Wait until the job has ended, or nothing has moved for so long: what hangs is counted as stuck,
+        and what is slow is not."""
+        last, since = (-1, -1), monotonic()
+
+        async def over() -> bool:
+            nonlocal last, since
+            if await self.has_ended(job):
+                return True
+            moved = (self.site.asked_for, await self.settled())
+            if moved != last:
+                last, since = moved, monotonic()
+            return monotonic() - since > seconds
+
+        await until(over, seconds=3600, look=0.2)
+        await self.taken_over()
+
+    async def settled(self) -> int:
+        try:
+            return int(await self.value("SELECT count(*) FROM finished"))
+        except (StoreError, sqlite3.Error):
+            return -1  # it is away
 
     async def has_ended(self, job: int) -> bool:
         try:

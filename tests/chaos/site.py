@@ -60,6 +60,10 @@ class Site:
         """How many of the pages have been asked for."""
         return len(self.hits)
 
+    @property
+    def asked_for(self) -> int:
+        return sum(self.hits.values())
+
     def again(self, but: Iterable[str] = ()) -> int:
         """How many requests were for a page that had been asked for before, some pages left out."""
         left_out = set(but)

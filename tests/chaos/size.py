@@ -12,8 +12,8 @@ ALL = ("sqlite_url", *SHARED)
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """`blows` is how often something is killed, cut or stopped; what is not done `seconds` after the last
-    counts as stuck."""
+    """`blows` is how often something is killed, cut or stopped; when nothing has moved for
+    `seconds`, what is not done is stuck."""
 
     pages: int
     blows: int
@@ -21,7 +21,7 @@ class Size(Struct, frozen=True, kw_only=True):
     lease: float = 3.0
     concurrency: int = 8
     delay: float = 0.02
-    seconds: float = 60.0
+    seconds: float = 45.0
 
 
 SHORT = pytest.mark.timeout(180)

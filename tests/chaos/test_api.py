@@ -14,7 +14,7 @@ from tests.chaos.size import ALL, Size, on
 CLIENTS = 4
 SLOWEST = 0.02  # seconds from the submit chosen to the kill
 
-submits = on(ALL, Size(pages=40, blows=2), Size(pages=600, blows=25, lease=15))
+submits = on(ALL, Size(pages=40, blows=2), Size(pages=300, blows=12, lease=15))
 
 
 class Submits:

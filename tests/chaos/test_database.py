@@ -17,10 +17,10 @@ from tests.servers import Database
 restarts = on(
     ("own_postgres", "own_mariadb"),
     Size(pages=300, blows=2, lease=5),
-    Size(pages=3_000, blows=8, lease=15, concurrency=32),
+    Size(pages=2_000, blows=6, lease=15, concurrency=32),
 )
 CUTS = Size(pages=400, blows=12, lease=5)
-MANY_CUTS = Size(pages=6_000, blows=300, lease=15, concurrency=32)
+MANY_CUTS = Size(pages=3_000, blows=150, lease=15, concurrency=32)
 OUT_OF_REACH = 1.0  # seconds
 
 Blow = Callable[[int], Awaitable[Any]]

@@ -90,6 +90,6 @@ async def test_a_crawl_says_so_and_can_be_resumed(tmp_path: Path, disk: Disk, si
             rig.kills += 1
             disk.free()
         crawl = await rig.run(*command)
-        assert await crawl.ended(size.seconds) == 0, crawl.said()
+        assert await crawl.ended(240) == 0, crawl.said()
         job = await rig.value("SELECT max(id) FROM jobs")
         (await rig.tally("disk full, crawl", job)).check(size.lease)

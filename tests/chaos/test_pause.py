@@ -15,7 +15,7 @@ from tests.processes import send
 from tests.proxy import Proxy, port_of, through
 
 ONCE = Size(pages=60, blows=1)
-ROUNDS = Size(pages=300, blows=6)
+ROUNDS = Size(pages=300, blows=4)
 
 
 class Sleeper(Struct):

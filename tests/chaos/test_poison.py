@@ -19,7 +19,7 @@ from tests.processes import send
 DEATHS = 4  # once among others, three times alone
 
 ONE = Size(pages=200, blows=1, lease=2)
-SOME = Size(pages=2_000, blows=4, lease=5, seconds=180)
+SOME = Size(pages=2_000, blows=3, lease=5)
 
 
 async def crawl_with_poison(rig: Rig, size: Size, scenario: str, workers: Callable[[], list[int]]) -> None:
