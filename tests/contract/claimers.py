@@ -7,13 +7,14 @@ prints what it did.
 import asyncio
 import random
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from fyke.core import clock
 from fyke.core.outcome import Outcome, Verdict
 from fyke.core.task import Task
 from fyke.store.conn import Conn
@@ -124,8 +125,9 @@ async def in_one_process(
             await rig.close()
 
 
-async def in_processes(order: Order, processes: int) -> list[Start]:
-    """The same claimers spread over processes that start at once."""
+async def in_processes(order: Order, processes: int, skews: Sequence[int] = ()) -> list[Start]:
+    """The same claimers spread over processes that start at once. `skews` is how many µs the clock of each
+    of them is wrong."""
     share = msgspec.structs.replace(order, claimers=order.claimers // processes)
     programs = [
         await asyncio.create_subprocess_exec(
@@ -133,6 +135,7 @@ async def in_processes(order: Order, processes: int) -> list[Start]:
             "-m",
             "tests.contract.claimers",
             str(number * 100),
+            str(skews[number] if skews else 0),
             cwd=ROOT,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -155,7 +158,13 @@ async def in_processes(order: Order, processes: int) -> list[Start]:
     return [start for out, _ in results for start in msgspec.json.decode(out, type=list[Start])]
 
 
+def skew_clock(by: int) -> None:
+    real = clock.now
+    clock.now = lambda: real() + by
+
+
 async def main() -> None:
+    skew_clock(int(sys.argv[2]))
     order = msgspec.json.decode(sys.stdin.readline(), type=Order)
 
     async def go() -> None:

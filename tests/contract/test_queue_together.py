@@ -1,6 +1,7 @@
 """Many claim at once: nothing twice, nothing lost, no limit overstepped, and rates exact for all together."""
 
 import asyncio
+import itertools
 from collections import Counter
 
 import pytest
@@ -93,6 +94,29 @@ async def test_the_rates_of_lanes_are_exact_for_eight_claimers(rig: Rig) -> None
             return
         await rig.execute("UPDATE lanes SET next_slot = 0, look_at = 0")
     raise AssertionError(f"{reached:.0%} of the rate, at best of three")
+
+
+async def test_a_worker_whose_clock_is_an_hour_off_changes_nothing(rig: Rig) -> None:
+    """One process is an hour ahead, one an hour behind: rates, delays and leases go by the database's."""
+    if not rig.database.shared:
+        pytest.skip("the clock of an embedded database is that of its only process")
+    lane = site("paced", interval=50 * MS)
+    job = await rig.job([*pages(16, lane), *(page(100 + n, site(f"s{n % 5}")) for n in range(60))])
+    held = await rig.claim(3)
+    hour = 3600 * SECOND
+    working = asyncio.create_task(in_processes(Order(rig.url, 4, 5, unsteady=9), 2, (hour, -hour)))
+    while not await rig.value("SELECT count(*) FROM finished"):  # noqa: ASYNC110  # others do it
+        await asyncio.sleep(0.02)
+    assert await rig.sweep() == 0, "no lease has run out"
+    assert (await rig.finish(held)).refused == []
+    starts = await working
+    at = sorted(s.at for s in starts if s.lane == lane_of(lane))
+    assert all(b - a >= lane.interval for a, b in itertools.pairwise(at))
+    assert abs(at[-1] - await rig.now()) < 600 * SECOND
+    assert max(Counter(s.seq for s in starts if s.accepted).values()) == 1
+    ended = await rig.get(job)
+    assert (ended.state, ended.succeeded) == ("succeeded", 76)
+    await rig.check()
 
 
 async def test_a_burst_is_honoured_when_eight_ask_at_once(rig: Rig) -> None:
