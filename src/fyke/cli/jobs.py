@@ -9,7 +9,7 @@ from fyke.cli.api import Api, reach
 from fyke.cli.crawl import request_body
 from fyke.cli.exits import exit_of_state
 from fyke.cli.run import configured, run
-from fyke.cli.show import moment, print_json, print_rows, progress_bar, say
+from fyke.cli.show import console, moment, print_json, print_rows, progress_bar, say
 from fyke.core.job import ENDED
 
 __all__ = ["register"]
@@ -202,8 +202,9 @@ def watch(job: Job, as_json: Json = False) -> int:
 
 async def _watch(job: str, *, show: bool) -> Any:
     async with reach(configured(quiet=True)) as api:
-        if not show:
+        if not show or not console.is_terminal:
             return await _until_ended(api, job, None)
+        await api.call("GET", f"/jobs/{job}")  # no bar for a job that is not there
         with progress_bar() as bar:
             line = bar.add_task(job[:8], total=None)
             return await _until_ended(

@@ -53,7 +53,8 @@ class RateColumn(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text(f"{speed:,.0f}/s" if speed else "", style="cyan")
+        shown = f"{speed:,.0f}/s" if (speed or 0) >= 10 else f"{speed:.1f}/s" if speed else ""
+        return Text(shown, style="cyan")
 
 
 def progress_bar() -> Progress:
