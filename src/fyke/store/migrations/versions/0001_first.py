@@ -10,6 +10,12 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
+BUSY = {
+    "autovacuum_vacuum_scale_factor": "0.02",
+    "autovacuum_analyze_scale_factor": "0.05",
+    "autovacuum_vacuum_cost_delay": "0",
+}
+
 
 def upgrade() -> None:
     create_table(
@@ -75,6 +81,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        postgresql_with=BUSY,
     )
     create_table(
         "delays",
@@ -86,6 +93,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        postgresql_with=BUSY,
     )
     create_index("delays_due", "delays", ["due"], unique=False)
     create_index("delays_job", "delays", ["job"], unique=False)
@@ -230,6 +238,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        postgresql_with=BUSY,
     )
     create_index("jobs_created", "jobs", ["created_at", "id"], unique=False)
     create_index("jobs_definition", "jobs", ["definition", "id"], unique=False)
@@ -278,6 +287,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        postgresql_with=BUSY,
     )
     create_index("lanes_claim", "lanes", ["waiting", "band", "look_at"], unique=False)
     create_table(
@@ -293,6 +303,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        postgresql_with=BUSY,
     )
     create_index("leases_until", "leases", ["until"], unique=False)
     create_table(
@@ -404,6 +415,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        postgresql_with=BUSY,
     )
     create_index("queues_job", "queues", ["job", "active", "lane"], unique=False)
     create_table(
@@ -572,6 +584,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        postgresql_with=BUSY,
     )
     create_index(
         "tasks_claim",
