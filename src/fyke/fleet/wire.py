@@ -159,4 +159,5 @@ class WireServer:
         except Exception:  # a client must get an answer, whatever went wrong here
             log.exception("wire_call_failed", method=call.method)
             frame = encode((call.number, StoreError.code, None))
-        write_frame(writer, frame)
+        if not writer.is_closing():  # the one who asked may have died meanwhile
+            write_frame(writer, frame)
