@@ -34,7 +34,7 @@ async def crawl_with_poison(rig: Rig, size: Size, scenario: str, workers: Callab
 
     site = rig.site
     site.on_poison = kill
-    site.poison = frozenset(site.paths[:: size.pages // size.blows])
+    site.poison = frozenset(site.paths[:: size.pages // size.blows][: size.blows])
     job = await rig.submit()
     await rig.finish(job, size.seconds)
     (await rig.tally(scenario, job, guilty=site.poison)).check(size.lease)
