@@ -66,7 +66,7 @@ class Settings(BaseSettings):
         [], description="Addresses (CIDR) and host names that may be fetched though they are not public."
     )
     user_agent: str = Field(
-        "Fyke/0.1 (+https://github.com/fyke/fyke)",
+        "Fyke/0.1",
         description="What targets are told when no policy says otherwise.",
     )
     connect_timeout: float = Field(10.0, gt=0, le=300, description="Seconds to connect, TLS included.")

@@ -71,6 +71,7 @@ def demo(
             "data_dir": settings.data_dir / "demo",
             "database_url": "",
             "objects_dir": "",
+            "workers": 1,  # worker processes would not know the demo's policies
             "egress_allow": [*settings.egress_allow, "127.0.0.0/8"],
             "port": _usable(port if port is not None else settings.port),
             "retry_base": min(settings.retry_base, 0.5),
