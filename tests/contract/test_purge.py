@@ -134,10 +134,10 @@ async def test_a_large_job_is_cancelled_and_deleted_a_few_rows_at_a_time(rig: Ri
     lanes = [f"s{n}" for n in range(100)]
     job = await rig.job([page(n, site(lane)) for n, lane in enumerate(lanes)])
     first = await rig.rows("SELECT id, lane FROM tasks ORDER BY id")
-    amount = 50_000
+    amount = 50_000  # their ids lie before those that are made from now on
     lane_ids = [lane for _, lane in first]
     rows = [
-        (first[-1][0] + 1 + n, job, lane_ids[n % 100], "page", 1000 + n, 1000 + n, "http://x.test/", "")
+        (first[0][0] - 1 - n, job, lane_ids[n % 100], "page", 1000 + n, 1000 + n, "http://x.test/", "")
         for n in range(amount - 100)
     ]
     columns = ("id", "job", "lane", "kind", "place", "seq", "url", "payload")

@@ -42,6 +42,7 @@ MOST = 3_000  # rows for one statement: all tables that matter here have 5,000 o
 COUNTS = {
     "audit": 22_000,  # hourly
     "audit of jobs": 26_000,  # hourly; the queues of one job
+    "promote": 6_000,  # 5,000 delays are few enough for PostgreSQL to read them all, for 300 of them
     "expire": 6_000,  # hourly; all jobs
     "load": 15_000,  # all jobs and exports, in indexes
     "failed pages": 11_000,  # 5,000 pages at a time, by PostgreSQL counted twice
