@@ -33,9 +33,11 @@ from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = ["TaskRow", "settle"]
 
+# By their ids alone: asked for the lease as well, PostgreSQL may take the index of leases, whose entries of
+# what was settled before are as many again.
 TASKS = """
-    SELECT id, job, lane, kind, place, seq, claims, attempt, url, dedupe FROM tasks
-    WHERE id IN $1 AND lease = $2"""
+    SELECT lease, id, job, lane, kind, place, seq, claims, attempt, url, dedupe FROM tasks
+    WHERE id IN $1"""
 
 SETTLED_BEFORE = "SELECT task, claims FROM finished WHERE task IN $1 AND lease = $2"
 
@@ -81,7 +83,8 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     lane_ids = {o.lane for o in outcomes} | {lane_of(t.lane) for e in children for t in e.tasks}
     work.lanes = await lock_lanes(conn, lane_ids)
     by_id = _by_task(outcomes)
-    rows = [TaskRow(*row) for row in await conn.fetch(TASKS, sorted(by_id), lease)]
+    found = await conn.fetch(TASKS, sorted(by_id))
+    rows = [TaskRow(*row) for held_under, *row in found if held_under == lease]
     work.alone = held[0][1]
     work.pairs = [(row, by_id[row.id]) for row in rows if _belongs(by_id[row.id], row)]
     work.pairs.sort(key=lambda pair: pair[0].seq)
