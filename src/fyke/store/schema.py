@@ -30,6 +30,8 @@ LONG_TEXT = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 LONG_BYTES = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 KEY16 = LargeBinary(16).with_variant(mysql.BINARY(16), "mysql", "mariadb")
 KEY32 = LargeBinary(32).with_variant(mysql.BINARY(32), "mysql", "mariadb")
+# SQLite keeps a table by a key of exactly this type; by any other it keeps a second index.
+ID = BigInteger().with_variant(Integer(), "sqlite")
 MYSQL: dict[str, Any] = {
     "mysql_engine": "InnoDB",
     "mysql_charset": "utf8mb4",
@@ -49,6 +51,11 @@ BUSY: dict[str, Any] = {
 }
 
 
+# Short rows whose key is not one number: in SQLite kept by it, instead of by a number of their own and an
+# index from the key to that.
+BY_KEY: dict[str, Any] = {"sqlite_with_rowid": False}
+
+
 def table(name: str, *parts: SchemaItem, **more: Any) -> Any:
     return Table(name, metadata, *parts, **MYSQL, **more)
 
@@ -56,7 +63,7 @@ def table(name: str, *parts: SchemaItem, **more: Any) -> Any:
 def big(name: str, default: int | None = 0, *, key: bool = False) -> Column[int]:
     """A 64-bit number; without a default it may be null, unless it is part of the key."""
     if key:
-        return Column(name, BigInteger, primary_key=True, autoincrement=False)
+        return Column(name, ID, primary_key=True, autoincrement=False)
     if default is None:
         return Column(name, BigInteger)
     return Column(name, BigInteger, nullable=False, server_default=str(default))
@@ -160,6 +167,7 @@ queues = table(
     small("active", 1),  # see queue.activity
     Index("queues_job", "job", "active", "lane"),
     **BUSY,
+    **BY_KEY,
 )
 
 tasks = table(
@@ -216,6 +224,7 @@ dedupe_keys = table(
     Column("dedupe", KEY16, primary_key=True),
     big("task"),
     **BUSY,
+    **BY_KEY,
 )
 
 leases = table(
@@ -246,6 +255,7 @@ seen = table(
     "seen",
     big("job", key=True),
     Column("url_key", KEY16, primary_key=True),
+    **BY_KEY,
 )
 
 sources = table(
@@ -307,6 +317,7 @@ changes = table(
     word("availability_curr", 64, null=True),
     text("title_prev"),
     text("title_curr"),
+    **BY_KEY,
 )
 
 snapshots = table(
@@ -321,7 +332,6 @@ snapshots = table(
     text("last_data", null=False),
     big("last_crawl_at"),
     big("last_job"),
-    Index("snapshots_domain", "domain", "last_crawl_at"),
 )
 
 exports = table(
@@ -345,6 +355,7 @@ metrics = table(
     Column("name", String(64), primary_key=True),
     Column("value", Double, nullable=False),
     text("labels", null=False),
+    **BY_KEY,
 )
 
 events = table(
@@ -354,6 +365,7 @@ events = table(
     big("at"),
     word("type", 16),
     text("data", null=False),
+    **BY_KEY,
 )
 
 robots = table(

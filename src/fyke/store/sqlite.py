@@ -34,6 +34,7 @@ class SqliteDatabase:
         raw.execute("PRAGMA journal_mode=WAL")
         raw.execute(f"PRAGMA synchronous={self.synchronous}")
         raw.execute("PRAGMA cache_size=-32000")
+        raw.execute("PRAGMA temp_store=MEMORY")  # what a bulk update puts aside needs no file
         raw.execute("PRAGMA wal_autocheckpoint=16000")
         raw.execute("PRAGMA journal_size_limit=134217728")
         return raw

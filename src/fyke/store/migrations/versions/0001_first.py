@@ -10,6 +10,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 BUSY = {
     "autovacuum_vacuum_scale_factor": "0.02",
     "autovacuum_analyze_scale_factor": "0.05",
@@ -20,7 +21,7 @@ BUSY = {
 def upgrade() -> None:
     create_table(
         "alone",
-        sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task", ID, autoincrement=False, nullable=False),
         sa.Column("lease", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("task"),
         mysql_charset="utf8mb4",
@@ -31,8 +32,8 @@ def upgrade() -> None:
     create_index("alone_lease", "alone", ["lease"], unique=False)
     create_table(
         "changes",
-        sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", ID, autoincrement=False, nullable=False),
+        sa.Column("seq", ID, autoincrement=False, nullable=False),
         sa.Column(
             "url",
             sa.Text().with_variant(mysql.LONGTEXT(), "mariadb").with_variant(mysql.LONGTEXT(), "mysql"),
@@ -65,6 +66,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        sqlite_with_rowid=False,
     )
     create_table(
         "dedupe_keys",
@@ -82,10 +84,11 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
         postgresql_with=BUSY,
+        sqlite_with_rowid=False,
     )
     create_table(
         "delays",
-        sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task", ID, autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("due", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("task"),
@@ -99,8 +102,8 @@ def upgrade() -> None:
     create_index("delays_job", "delays", ["job"], unique=False)
     create_table(
         "events",
-        sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", ID, autoincrement=False, nullable=False),
+        sa.Column("number", ID, autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("type", sa.String(length=16), nullable=False),
         sa.Column(
@@ -113,10 +116,11 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        sqlite_with_rowid=False,
     )
     create_table(
         "exports",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", ID, autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("type", sa.String(length=8), nullable=False),
         sa.Column("format", sa.String(length=8), nullable=False),
@@ -134,7 +138,7 @@ def upgrade() -> None:
     create_index("exports_job", "exports", ["job", "type", "format"], unique=True)
     create_table(
         "finished",
-        sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task", ID, autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("lease", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("claims", sa.Integer(), server_default="0", nullable=False),
@@ -180,7 +184,7 @@ def upgrade() -> None:
     create_index("idempotency_created", "idempotency", ["created_at"], unique=False)
     create_table(
         "jobs",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", ID, autoincrement=False, nullable=False),
         sa.Column("source_kind", sa.String(length=16), nullable=False),
         sa.Column(
             "source",
@@ -248,7 +252,7 @@ def upgrade() -> None:
     create_index("jobs_state", "jobs", ["hidden", "state", "id"], unique=False)
     create_table(
         "api_keys",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", ID, autoincrement=False, nullable=False),
         sa.Column("name", sa.String(length=200), nullable=False),
         sa.Column(
             "hash",
@@ -269,7 +273,7 @@ def upgrade() -> None:
     create_index("api_keys_hash", "api_keys", ["hash"], unique=True)
     create_table(
         "lanes",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", ID, autoincrement=False, nullable=False),
         sa.Column("name", sa.String(length=300), nullable=False),
         sa.Column("waiting", sa.SmallInteger(), server_default="0", nullable=False),
         sa.Column("band", sa.SmallInteger(), server_default="0", nullable=False),
@@ -292,7 +296,7 @@ def upgrade() -> None:
     create_index("lanes_claim", "lanes", ["waiting", "band", "look_at"], unique=False)
     create_table(
         "leases",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", ID, autoincrement=False, nullable=False),
         sa.Column("worker", sa.String(length=255), nullable=False),
         sa.Column("host", sa.String(length=255), nullable=False),
         sa.Column("pid", sa.BigInteger(), server_default="0", nullable=False),
@@ -308,8 +312,8 @@ def upgrade() -> None:
     create_index("leases_until", "leases", ["until"], unique=False)
     create_table(
         "metrics",
-        sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", ID, autoincrement=False, nullable=False),
+        sa.Column("at", ID, autoincrement=False, nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("value", sa.Double(), nullable=False),
         sa.Column(
@@ -322,10 +326,11 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        sqlite_with_rowid=False,
     )
     create_table(
         "outbox",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", ID, autoincrement=False, nullable=False),
         sa.Column("topic", sa.String(length=64), nullable=False),
         sa.Column(
             "payload",
@@ -345,8 +350,8 @@ def upgrade() -> None:
     create_index("outbox_due", "outbox", ["state", "due"], unique=False)
     create_table(
         "pages",
-        sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", ID, autoincrement=False, nullable=False),
+        sa.Column("seq", ID, autoincrement=False, nullable=False),
         sa.Column("task", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("state", sa.String(length=12), nullable=False),
         sa.Column(
@@ -404,8 +409,8 @@ def upgrade() -> None:
     )
     create_table(
         "queues",
-        sa.Column("lane", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("lane", ID, autoincrement=False, nullable=False),
+        sa.Column("job", ID, autoincrement=False, nullable=False),
         sa.Column("queued", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("low", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("turn", sa.BigInteger(), server_default="0", nullable=False),
@@ -416,6 +421,7 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
         postgresql_with=BUSY,
+        sqlite_with_rowid=False,
     )
     create_index("queues_job", "queues", ["job", "active", "lane"], unique=False)
     create_table(
@@ -450,7 +456,7 @@ def upgrade() -> None:
     )
     create_table(
         "seen",
-        sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", ID, autoincrement=False, nullable=False),
         sa.Column(
             "url_key",
             sa.LargeBinary(length=16)
@@ -463,6 +469,7 @@ def upgrade() -> None:
         mysql_collate="utf8mb4_bin",
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
+        sqlite_with_rowid=False,
     )
     create_table(
         "snapshots",
@@ -504,11 +511,10 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    create_index("snapshots_domain", "snapshots", ["domain", "last_crawl_at"], unique=False)
     create_table(
         "sources",
-        sa.Column("job", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("job", ID, autoincrement=False, nullable=False),
+        sa.Column("number", ID, autoincrement=False, nullable=False),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column(
             "location",
@@ -538,7 +544,7 @@ def upgrade() -> None:
     )
     create_table(
         "suspects",
-        sa.Column("task", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task", ID, autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("due", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("task"),
@@ -551,7 +557,7 @@ def upgrade() -> None:
     create_index("suspects_job", "suspects", ["job"], unique=False)
     create_table(
         "tasks",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", ID, autoincrement=False, nullable=False),
         sa.Column("job", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("lane", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("kind", sa.String(length=8), nullable=False),
