@@ -208,7 +208,8 @@ Effect = (
 
 class Outcome(Struct, frozen=True):
     """How task `task` of lane `lane` came out of its claim number `claims`. `late` is how many µs after
-    its slot it started; `delay` how many µs a retry waits; a requeued task may take a new `payload`."""
+    its slot it started; `delay` how many µs a retry waits; a requeued task may take a new `payload`, and wait
+    in another lane, `to`, from then on."""
 
     task: int
     lane: int
@@ -221,6 +222,7 @@ class Outcome(Struct, frozen=True):
     late: int = 0
     payload: bytes | None = None
     error_class: str | None = None
+    to: LaneSpec | None = None
 
 
 class Settled(Struct, frozen=True):

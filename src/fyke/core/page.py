@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-__all__ = ["Blocked", "ErrorClass", "Failed", "Fetched", "Page", "Request"]
+__all__ = ["Blocked", "Cookies", "ErrorClass", "Failed", "Fetched", "Page", "Request"]
 
 
 class ErrorClass:
@@ -34,21 +34,28 @@ class ErrorClass:
     INTERNAL = "internal"
 
 
+Cookies = dict[str, dict[str, str]]
+"""By host, what it has set: the value by its name."""
+
+
 class Request(Struct, frozen=True, gc=False):
-    """One page to fetch. Limits of 0 mean the fetcher's own."""
+    """One page to fetch. Limits of 0 mean the fetcher's own. `history` and `cookies` are of the redirects
+    that have led to it."""
 
     url: str
     etag: str | None = None
     last_modified: str | None = None
     timeout: float = 0
     max_bytes: int = 0
+    history: tuple[str, ...] = ()
+    cookies: Cookies | None = None
 
 
 class Page(Struct, frozen=True):
     """A page that came: any final status that is neither a block nor a failure of the transfer.
 
     `body` is inflated; `headers` are in order, names in lower case; `bytes_in` counts what came over
-    the wire for all hops; `history` lists the URLs redirected from.
+    the wire for all hops; `history` lists the URLs redirected from, `cookies` what they set on the way.
     """
 
     url: str
@@ -63,6 +70,7 @@ class Page(Struct, frozen=True):
     proxy: str | None = None
     address: str | None = None
     history: tuple[str, ...] = ()
+    cookies: Cookies | None = None
 
     def header(self, name: str) -> str | None:
         for key, value in self.headers:

@@ -200,7 +200,10 @@ class HttpClient:
         if not target:
             return False
         most = trip.options.redirects
-        return trip.redirect(head, target, self._limits.redirects if most is None else most)
+        return trip.redirect(head, target, self._limits.redirects if most is None else most, self._admits)
+
+    def _admits(self, url: str) -> bool:
+        return self._guard.admit(url).refusal is None
 
     def _take(self) -> Transfer:
         transfer = self._idle.pop() if self._idle else Transfer(self._guard, self._limits, self._options)

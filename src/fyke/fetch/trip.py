@@ -1,9 +1,11 @@
 """The hops of one request, from its URL to where it ended."""
 
+from collections.abc import Callable
+
 from fyke.core import clock
 from fyke.core.errors import InvalidUrl
 from fyke.core.http import retry_after
-from fyke.core.page import ErrorClass, Failed, Page, Request
+from fyke.core.page import Cookies, ErrorClass, Failed, Page, Request
 from fyke.core.urls import host_of, join
 from fyke.fetch.headers import Head
 from fyke.fetch.options import FetchOptions
@@ -31,14 +33,18 @@ class Trip:
         self.ask = ask
         self.total = total
         self.url = request.url
-        self.history: tuple[str, ...] = ()
-        self.cookies: dict[str, dict[str, str]] = {}
+        self.history = request.history
+        self.cookies: Cookies = request.cookies or {}
         self.bytes_in = 0
         self.begun = clock.monotonic()
 
     def time_left(self) -> float:
         """Seconds left for the next hop. The first gets all: its handle need not be set anew."""
-        return self.total if not self.history else self.begun + self.total - clock.monotonic()
+        return (
+            self.total
+            if self.history is self.request.history
+            else self.begun + self.total - clock.monotonic()
+        )
 
     def hop_ask(self, host: str) -> Ask:
         """What to ask this host for."""
@@ -56,8 +62,9 @@ class Trip:
             gunzip=ask.gunzip,
         )
 
-    def redirect(self, head: Head, target: str, most: int) -> Problem | bool:
-        """Move on to the redirect's target. False: it is not to be followed, and is the page itself."""
+    def redirect(self, head: Head, target: str, most: int, admits: Callable[[str], bool]) -> Problem | bool:
+        """Move on to the redirect's target. False: it is not to be followed, and is the page itself. Nobody
+        is asked about a target that the guard does not admit: the next hop will say so."""
         try:
             url = join(self.url, _as_browsers_read(target))
         except InvalidUrl as error:
@@ -71,7 +78,7 @@ class Trip:
         if len(self.history) >= most:
             return ErrorClass.TOO_MANY_REDIRECTS, f"more than {most} redirects"
         may_follow = self.options.may_follow
-        if may_follow is not None and not may_follow(self.url, url):
+        if may_follow is not None and admits(url) and not may_follow(self.url, url):
             return False
         self.history = (*self.history, self.url)
         self.url = url
@@ -103,6 +110,7 @@ class Trip:
             elapsed=clock.monotonic() - self.begun,
             address=address,
             history=self.history,
+            cookies=self.cookies or None,
         )
 
     def failed(self, problem: Problem, head: Head | None = None) -> Failed:

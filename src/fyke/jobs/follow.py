@@ -7,17 +7,15 @@ page was read when, so a crawl that was interrupted ends in the same order as on
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
-from msgspec import Struct
-
 from fyke.core.errors import InvalidUrl
 from fyke.core.ids import key63
 from fyke.core.outcome import AddTasks
 from fyke.core.task import Kind, NewTask
 from fyke.core.urls import canonical
+from fyke.jobs.payload import PagePayload
 from fyke.politeness.policies import Policies
 
-__all__ = ["FOLLOW_FROM_HERE", "MOST_DEPTH", "children", "depth_of"]
+__all__ = ["FOLLOW_FROM_HERE", "MOST_DEPTH", "children"]
 
 MOST_DEPTH: Final = 10
 MOST_LINKS: Final = 1000  # of one page
@@ -29,20 +27,7 @@ NOT_PAGES: Final = (
 )
 
 
-class _Payload(Struct, frozen=True):
-    """What a page task carries whose links are followed: how many links lead to it from the start."""
-
-    follow: int
-
-
-_decode = msgspec.json.Decoder(_Payload).decode
-_encode = msgspec.json.Encoder().encode
-FOLLOW_FROM_HERE: Final = _encode(_Payload(0))
-
-
-def depth_of(payload: bytes) -> int | None:
-    """How deep a page is whose links are to be followed; None when they are not."""
-    return _decode(payload).follow if payload else None
+FOLLOW_FROM_HERE: Final = PagePayload(follow=0).encode()
 
 
 def children(links: Iterable[str], page: str, depth: int, policies: Policies) -> tuple[AddTasks, ...]:
@@ -50,7 +35,7 @@ def children(links: Iterable[str], page: str, depth: int, policies: Policies) ->
     if depth >= MOST_DEPTH:
         return ()
     host = page.split("/", 3)[2]
-    payload = _encode(_Payload(depth + 1))
+    payload = PagePayload(follow=depth + 1).encode()
     tasks: dict[str, NewTask] = {}
     for link in links:
         try:

@@ -31,7 +31,8 @@ from fyke.extract.encode import data_json, seo_json
 from fyke.fetch.blocked import judge
 from fyke.fetch.decode import decode
 from fyke.fetch.options import PAGES, FetchOptions
-from fyke.jobs.follow import children, depth_of
+from fyke.jobs.follow import children
+from fyke.jobs.payload import Hop, PagePayload, payload_of
 from fyke.politeness.adapt import crawl_delay, slow_down
 from fyke.politeness.policies import Policies
 from fyke.politeness.policy import Policy
@@ -92,6 +93,13 @@ class _Site(Struct, frozen=True):
     options: FetchOptions
 
 
+class _Onward(Struct, frozen=True):
+    """A redirect whose target is to wait for a turn of its own."""
+
+    url: str
+    page: Page
+
+
 class _Stopped(Struct, frozen=True):
     """Why a page came to nothing. `gone`: the site says there is no such page (any more); `skipped`: it
     was not ours to have."""
@@ -120,7 +128,8 @@ class PageHandler:
         self._log: Any = structlog.get_logger("fyke.page").bind()
 
     async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
-        url = task.url
+        payload = payload_of(task.payload)
+        url = payload.hop.url if payload.hop else task.url
         site = self._sites.get(url.split("/", 3)[2]) or self._site(url)
         if site.timed:
             wait = site.policy.opens_in(clock.now())
@@ -129,24 +138,24 @@ class PageHandler:
         effects: tuple[Effect, ...] = ()
         if site.obeys:
             answer = self._robots.peek(url)
+            if answer is None and task.interval:
+                return await self._spend_on_robots(task, url, site)
             if answer is None:
-                if task.interval:
-                    return await self._spend_on_robots(task, site)
                 answer = await self._robots.allowed(url)
-                if answer.fetched_now is not None:
-                    effects = (answer.fetched_now,)
+            if answer.fetched_now is not None:
+                effects = (answer.fetched_now,)
             if answer.crawl_delay is not None:
                 effects += _delay_asked(task, site, answer)
             if not answer.allowed:
                 return self._stop(task, job, site, _disallowed(answer), effects)
-        fetched, learned = await self._fetch(url, site)
+        fetched, learned = await self._fetch(url, site, payload.hop)
         if learned:
             effects += learned
         if type(fetched) is Page and 200 <= fetched.status < 300:
-            return await self._keep(task, job, site, fetched, effects)
-        if not isinstance(fetched, _Stopped):
-            effects += _slowed(fetched, site)
-        return self._stop(task, job, site, _why(fetched), effects)
+            return await self._keep(task, job, site, fetched, payload, effects)
+        if isinstance(fetched, _Onward):
+            return self._wait_for_turn(task, fetched, payload, effects)
+        return self._stop(task, job, site, _why(fetched), effects + _slowed(fetched, site))
 
     # --- before ---
 
@@ -165,11 +174,11 @@ class PageHandler:
         self._sites[url.split("/", 3)[2]] = site
         return site
 
-    async def _spend_on_robots(self, task: Task, site: _Site) -> Outcome:
+    async def _spend_on_robots(self, task: Task, url: str, site: _Site) -> Outcome:
         """The lane's rate is limited: this task's turn is used for robots.txt, and it queues again."""
-        row = await self._robots.learn(origin_of(task.url))
+        row = await self._robots.learn(origin_of(url))
         effects: tuple[Effect, ...] = (row,)
-        answer = self._robots.peek(task.url)
+        answer = self._robots.peek(url)
         if answer is not None and answer.crawl_delay is not None:
             effects += _delay_asked(task, site, answer)
         return _outcome(task, Verdict.REQUEUE, effects)
@@ -177,22 +186,49 @@ class PageHandler:
     # --- the fetch ---
 
     def _may_follow(self, here: str, there: str) -> bool:
-        """Whether a redirect may be followed at once: not to what robots.txt disallows, nor to an origin
-        whose robots.txt is still to be fetched."""
+        """Whether a redirect may be followed at once: not to a lane that has limits, nor to what robots.txt
+        disallows, nor to an origin whose robots.txt is still to be fetched."""
         site = self._sites.get(there.split("/", 3)[2]) or self._site(there)
+        if not self._is_free(here, there, site):
+            return False
         if not site.obeys:
             return True
         answer = self._robots.peek(there)
-        return answer is not None and answer.allowed
+        return answer is not None and answer.allowed and answer.crawl_delay is None
+
+    def _is_free(self, here: str, there: str, site: _Site) -> bool:
+        """Whether a request may go there with no turn of its own; the place in its own lane it holds."""
+        lane = self._parts.policies.lane_for(there)
+        held = lane.cap == 0 or lane == self._parts.policies.lane_for(here)
+        return lane.interval == 0 and held and not site.timed
+
+    def _wait_for_turn(
+        self, task: Task, onward: "_Onward", payload: PagePayload, effects: tuple[Effect, ...]
+    ) -> Outcome:
+        """The next request goes to a lane with limits: the task waits there like any other."""
+        page = onward.page
+        spent = payload.hop.bytes_in if payload.hop else 0
+        hop = Hop(onward.url, (*page.history, page.final_url), page.cookies, spent + page.bytes_in)
+        return Outcome(
+            task.id,
+            task.lane,
+            task.claims,
+            Verdict.REQUEUE,
+            effects,
+            page.bytes_in,
+            payload=msgspec.structs.replace(payload, hop=hop).encode(),
+            to=self._parts.policies.lane_for(onward.url),
+        )
 
     async def _fetch(
-        self, url: str, site: _Site
-    ) -> tuple[Page | Failed | Blocked | _Stopped, tuple[Effect, ...]]:
+        self, url: str, site: _Site, hop: Hop | None
+    ) -> tuple["Page | Failed | Blocked | _Stopped | _Onward", tuple[Effect, ...]]:
         """The page, and rows of what was learned on its way."""
+        request = Request(url, history=hop.history, cookies=hop.cookies) if hop else Request(url)
         learned: tuple[Effect, ...] = ()
         bytes_in = 0
         for _ in range(MOST_LEARNED):
-            fetched = await self._client.fetch(Request(url), site.options)
+            fetched = await self._client.fetch(request, site.options)
             if bytes_in:
                 fetched = msgspec.structs.replace(fetched, bytes_in=fetched.bytes_in + bytes_in)
             if type(fetched) is not Page:
@@ -202,9 +238,16 @@ class PageHandler:
             target = _target(fetched)
             if target is None:
                 break
+            there = self._sites.get(target.split("/", 3)[2]) or self._site(target)
+            if not self._is_free(fetched.final_url, target, there):
+                return _Onward(target, fetched), learned
+            if not there.obeys:
+                break
             answer = await self._robots.allowed(target)
             if not answer.allowed:
                 return _disallowed(answer, fetched), learned
+            if answer.crawl_delay is not None:
+                return _Onward(target, fetched), learned
             if answer.fetched_now is None:
                 break
             learned += (answer.fetched_now,)
@@ -214,10 +257,16 @@ class PageHandler:
     # --- after ---
 
     async def _keep(
-        self, task: Task, job: JobInfo, site: _Site, page: Page, effects: tuple[Effect, ...]
+        self,
+        task: Task,
+        job: JobInfo,
+        site: _Site,
+        page: Page,
+        payload: PagePayload,
+        effects: tuple[Effect, ...],
     ) -> Outcome:
         options = self._job_options.get(job.options) or self._read(job.options)
-        depth = depth_of(task.payload)
+        depth, hop = payload.follow, payload.hop
         record = await extract_off_loop(
             decode(page.body, page.headers), page.final_url, options.target, links=depth is not None
         )
@@ -233,7 +282,7 @@ class PageHandler:
             title=title,
             h1=h1,
             content_hash=record.text_hash,
-            bytes_in=page.bytes_in,
+            bytes_in=page.bytes_in + hop.bytes_in if hop else page.bytes_in,
             data_full=data,
             data_seo=seo_json(record),
             retry_count=task.attempt - 1,
@@ -247,7 +296,15 @@ class PageHandler:
                 row, body_object=place.key, body_offset=place.offset, body_length=place.length
             )
         seen = Compare(
-            task.seq, task.url, site.host, options.target, page.fetched_at, record.text_hash, title, h1, data
+            task.seq,
+            task.url,
+            host_of(task.url) if hop else site.host,
+            options.target,
+            page.fetched_at,
+            record.text_hash,
+            title,
+            h1,
+            data,
         )
         if depth is not None:
             effects += children(record.links, page.final_url, depth, self._parts.policies)
@@ -364,7 +421,9 @@ def _delay_asked(task: Task, site: _Site, answer: RobotsAnswer) -> tuple[SlowLan
     return (slow,) if slow is not None and slow.interval > task.interval else ()
 
 
-def _slowed(fetched: Page | Failed | Blocked, site: _Site) -> tuple[SlowLane, ...]:
+def _slowed(fetched: Page | Failed | Blocked | _Stopped, site: _Site) -> tuple[SlowLane, ...]:
+    if isinstance(fetched, _Stopped):
+        return ()
     slow = slow_down(fetched, site.policy)
     return (slow,) if slow is not None else ()
 

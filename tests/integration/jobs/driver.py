@@ -113,6 +113,12 @@ class Bench(msgspec.Struct):
         finally:
             await self.queue.close_lease(lease)
 
+    async def once(self, batch: int = 50) -> None:
+        """Claim, work and settle a single time."""
+        lease = await self.queue.open_lease(WorkerInfo("test", "here", 1))
+        await self._round(lease, batch)
+        await self.queue.close_lease(lease)
+
     async def crawl(self, request: JobRequest) -> Job:
         return await self.run(await self.submit(request))
 

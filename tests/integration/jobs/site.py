@@ -31,6 +31,7 @@ class Site:
         self.pages: dict[str, Reply | list[Reply]] = {}
         self.hits: Counter[str] = Counter()
         self.order: list[str] = []
+        self.cookies: list[str] = []  # what came with each request for a page
         self.base = ""
         self.door = asyncio.Event()  # while it is shut, no page is answered
         self.door.set()
@@ -57,6 +58,7 @@ class Site:
                 self.order.append(path)
                 reply = self._reply(path)
                 if path != "/robots.txt":
+                    self.cookies.append(_header(head, b"cookie"))
                     await self.door.wait()
                 writer.write(_spelled(reply))
                 await writer.drain()
@@ -72,6 +74,11 @@ class Site:
         if found.after is not None:
             found.after()
         return found
+
+
+def _header(head: bytes, name: bytes) -> str:
+    lines = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
+    return next((value.strip().decode() for key, _, value in lines if key.lower() == name), "")
 
 
 def _spelled(reply: Reply) -> bytes:

@@ -16,7 +16,7 @@ from fyke.store.queue.activity import ACTIVE, room_for_active, with_more
 from fyke.store.queue.lanes import BANDS, Lane, turn_at
 from fyke.store.queue.sql import lock_lanes
 
-__all__ = ["Plan", "lane_of", "plan_tasks", "write_tasks"]
+__all__ = ["Plan", "into_queues", "lane_of", "make_lanes", "plan_tasks", "write_tasks"]
 
 URGENT = -(1 << 40)  # the place of what comes before all pages of a job
 
@@ -74,7 +74,7 @@ async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], 
     tasks = [(new_id(), task) for task in await _without_pending(conn, plan.tasks)]
     if not tasks:
         return 0
-    await _make_lanes(conn, tasks, lanes)
+    await make_lanes(conn, [task.lane for _, task in tasks], lanes)
     await conn.insert(
         "tasks",
         ("id", "job", "lane", "kind", "state", "place", "seq", "attempt", "dedupe", "url", "payload"),
@@ -85,7 +85,7 @@ async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], 
                 lane_of(task.lane),
                 task.kind,
                 int(task.delay > 0),
-                task.seq if task.kind == Kind.PAGE else URGENT + task.seq,
+                _place(task),
                 task.seq,
                 1,
                 task.dedupe,
@@ -98,7 +98,8 @@ async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], 
     delays = [(i, job, now + t.delay) for i, t in tasks if t.delay > 0]
     await conn.insert("delays", ("task", "job", "due"), delays)
     await conn.insert("dedupe_keys", ("dedupe", "task"), [(t.dedupe, i) for i, t in tasks if t.dedupe])
-    await _count(conn, job, plan.band, tasks, lanes, now)
+    ready = [(lane_of(t.lane), _place(t) if t.delay <= 0 else None) for _, t in tasks]
+    await into_queues(conn, job, plan.band, ready, lanes, now)
     return len(tasks)
 
 
@@ -119,12 +120,9 @@ async def _without_pending(conn: Conn, tasks: Sequence[NewTask]) -> Sequence[New
     return chosen
 
 
-async def _make_lanes(conn: Conn, tasks: Sequence[tuple[int, NewTask]], lanes: dict[int, Lane]) -> None:
-    fresh: dict[int, LaneSpec] = {}
-    for _, task in tasks:
-        identity = lane_of(task.lane)
-        if identity not in lanes:
-            fresh[identity] = task.lane
+async def make_lanes(conn: Conn, specs: Sequence[LaneSpec], lanes: dict[int, Lane]) -> None:
+    """Make the lanes that are not there yet, and lock them."""
+    fresh = {lane_of(spec): spec for spec in specs if lane_of(spec) not in lanes}
     if not fresh:
         return
     await conn.insert(
@@ -139,24 +137,26 @@ async def _make_lanes(conn: Conn, tasks: Sequence[tuple[int, NewTask]], lanes: d
     lanes.update(await lock_lanes(conn, fresh))
 
 
-async def _count(
+def _place(task: NewTask) -> int:
+    return task.seq if task.kind == Kind.PAGE else URGENT + task.seq
+
+
+async def into_queues(
     conn: Conn,
     job: int,
     band: int,
-    tasks: Sequence[tuple[int, NewTask]],
+    ready: Sequence[tuple[int, int | None]],
     lanes: dict[int, Lane],
     now: int,
 ) -> None:
+    """Count tasks of a job as waiting: the lane of each and its place there, or none while it is delayed."""
     counts: dict[int, int] = {}
     lowest: dict[int, int] = {}
-    for _, task in tasks:
-        lane = lane_of(task.lane)
+    for lane, place in ready:
         counts.setdefault(lane, 0)
-        if task.delay > 0:
-            continue
-        place = task.seq if task.kind == Kind.PAGE else URGENT + task.seq
-        counts[lane] += 1
-        lowest[lane] = min(place, lowest.get(lane, place))
+        if place is not None:
+            counts[lane] += 1
+            lowest[lane] = min(place, lowest.get(lane, place))
     rows = await conn.fetch(
         "SELECT lane, queued, low, active FROM queues WHERE job = $1 AND lane IN $2", job, sorted(counts)
     )

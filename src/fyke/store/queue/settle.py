@@ -20,11 +20,11 @@ from fyke.core.outcome import (
     SourceRead,
     Verdict,
 )
-from fyke.core.task import Kind
+from fyke.core.task import Kind, LaneSpec
 from fyke.store.conn import Conn, Row
 from fyke.store.effects import apply_effects
 from fyke.store.queue.activity import ACTIVE, with_more
-from fyke.store.queue.add import lane_of, plan_tasks, write_tasks
+from fyke.store.queue.add import into_queues, lane_of, make_lanes, plan_tasks, write_tasks
 from fyke.store.queue.claim import LEASE
 from fyke.store.queue.lanes import Lane, slow
 from fyke.store.queue.progress import JobDelta, move_jobs
@@ -81,6 +81,7 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     work = Work(now, lease)
     children = [e for o in outcomes for e in o.effects if type(e) is AddTasks]
     lane_ids = {o.lane for o in outcomes} | {lane_of(t.lane) for e in children for t in e.tasks}
+    lane_ids |= {lane_of(o.to) for o in outcomes if o.to is not None}
     work.lanes = await lock_lanes(conn, lane_ids)
     by_id = _by_task(outcomes)
     found = await conn.fetch(TASKS, sorted(by_id))
@@ -203,7 +204,22 @@ async def _put_back(conn: Conn, work: Work) -> None:
     await conn.update("tasks", ("id",), ("payload",), payloads)
     await conn.insert("delays", ("task", "job", "due"), [(r.id, r.job, work.now + o.delay) for r, o in later])
     if ready:
-        await back_to_queue(conn, [(r.lane, r.job, r.place) for r, _ in ready], work.lanes)
+        stay = [(r.lane, r.job, r.place) for r, o in ready if o.to is None]
+        await back_to_queue(conn, stay, work.lanes)
+        await _change_lanes(conn, [(r, o.to) for r, o in ready if o.to is not None], work)
+
+
+async def _change_lanes(conn: Conn, moved: Sequence[tuple[TaskRow, LaneSpec]], work: Work) -> None:
+    """Tasks whose next step is another lane's to allow wait there from now on, at their old places."""
+    if not moved:
+        return
+    await make_lanes(conn, [to for _, to in moved], work.lanes)
+    await conn.update("tasks", ("id",), ("lane",), [(row.id, lane_of(to)) for row, to in moved])
+    by_job: dict[int, list[tuple[int, int | None]]] = {}
+    for row, to in moved:
+        by_job.setdefault(row.job, []).append((lane_of(to), row.place))
+    for job, band in await conn.fetch("SELECT id, band FROM jobs WHERE id IN $1", sorted(by_job)):
+        await into_queues(conn, job, band, by_job[job], work.lanes, work.now)
 
 
 async def _still_alone(conn: Conn, work: Work) -> list[tuple[TaskRow, Outcome]]:
