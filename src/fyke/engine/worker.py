@@ -1,9 +1,8 @@
 """The worker: claims tasks, runs their handlers, settles their outcomes.
 
 Three things go on at once. The claimer asks for tasks whenever there is room; each task runs on its
-own; the settler sends what is done as soon as the previous sending has returned, so batches grow with
-the load and nothing waits for a timer. A lease is held for all of it; when it is lost, everything under
-it is dropped, because it belongs to somebody else by then.
+own; the settler sends what is done. A lease is held for all of it; when it is lost, everything under it
+is dropped, because it belongs to somebody else by then.
 """
 
 import asyncio
@@ -20,15 +19,15 @@ from fyke.core.handler import Handler
 from fyke.core.outcome import Effect, Outcome, Verdict
 from fyke.core.queue import Queue
 from fyke.core.retry import RetryPolicy
-from fyke.core.task import Batch, JobInfo, Task, WorkerInfo
+from fyke.core.task import Batch, JobInfo, WorkerInfo
 from fyke.engine.failure import outcome_of
 from fyke.engine.metrics import EngineMetrics
+from fyke.engine.settling import Held, Settler
 
 __all__ = ["Worker", "WorkerOptions"]
 
 log = structlog.get_logger("fyke.worker")
 
-MOST_SETTLED = 200
 TOO_LATE = 0.5  # of an interval
 AWAY = 2 * SECOND  # a task that found no database rests
 
@@ -42,18 +41,6 @@ class WorkerOptions(Struct, frozen=True):
     grace: float = 30.0
     task_limit: float = 600.0
     retry: RetryPolicy = RetryPolicy()
-
-
-class Held(Struct):
-    """A task this worker holds."""
-
-    task: Task
-    job: JobInfo
-    received: float
-    lease: int
-    runner: "asyncio.Task[None] | None" = None
-    started: float = 0.0
-    overdue: bool = False
 
 
 class Emitter:
@@ -86,14 +73,17 @@ class Worker:
         self.held: dict[int, Held] = {}
         self.waiting: list[Held] = []
         self.running = 0
-        self.outcomes: list[tuple[int, Outcome]] = []
         self.suspects = False
         self.stopping = False
-        self.problem: StoreError | None = None  # why nothing can be settled at the moment
-        self._done = asyncio.Event()
         self._room = asyncio.Event()
+        self.settler = Settler(queue, self.held, metrics, self._room)
         self._renewing = asyncio.Lock()
         self._loops: list[asyncio.Task[None]] = []
+
+    @property
+    def problem(self) -> StoreError | None:
+        """Why nothing can be settled at the moment."""
+        return self.settler.problem
 
     # --- life cycle ---
 
@@ -102,7 +92,7 @@ class Worker:
         self.metrics.running.set_function(lambda: float(self.running))
         self._loops = [
             asyncio.create_task(self._claim_forever(), name="claim"),
-            asyncio.create_task(self._settle_forever(), name="settle"),
+            asyncio.create_task(self.settler.run(), name="settle"),
             asyncio.create_task(self._renew_forever(), name="renew"),
         ]
 
@@ -122,7 +112,7 @@ class Worker:
             runner.cancel()
         if runners:
             await asyncio.wait(runners)
-        await self._flush()
+        await self.settler.flush()
         await _end(settling)
         await _end(renewing)
         try:
@@ -133,13 +123,6 @@ class Worker:
     def abandon(self) -> None:
         """The queue is out of reach for good: what is held is others' by now, so end it and keep nothing."""
         self._drop({self.lease, *(held.lease for held in self.held.values())})
-
-    async def _flush(self) -> None:
-        """Wait until what is done has been settled, but not for ever."""
-        ends = monotonic() + 10
-        while self.outcomes and monotonic() < ends:
-            self._done.set()
-            await asyncio.sleep(0.005)
 
     async def _hand_back_waiting(self) -> None:
         ids = [held.task.id for held in self.waiting]
@@ -213,25 +196,21 @@ class Worker:
                 return
             if held.overdue:
                 late = outcome_of(TimeoutError(), task, self.options.retry, random.random())  # noqa: S311
-                self._finish(held, late)
+                self.settler.add(held.lease, late)
             elif self.stopping and held.lease == self.lease:
-                self._finish(held, Outcome(task.id, task.lane, task.claims, Verdict.REQUEUE))
+                self.settler.add(held.lease, Outcome(task.id, task.lane, task.claims, Verdict.REQUEUE))
             return
         except LeaseLost:
             self._release(held)
             self.held.pop(task.id, None)
             return
         self._release(held)
-        self._finish(held, outcome)
+        self.settler.add(held.lease, outcome)
 
     def _release(self, held: Held) -> None:
         self.running -= 1
         if not self.stopping:
             self._start_waiting()
-
-    def _finish(self, held: Held, outcome: Outcome) -> None:
-        self.outcomes.append((held.lease, outcome))
-        self._done.set()
 
     async def _outcome(self, held: Held) -> Outcome:
         task = held.task
@@ -256,50 +235,6 @@ class Worker:
         if task.interval and late > 0.001:
             return _with_late(outcome, int(late * SECOND))
         return outcome
-
-    # --- settling ---
-
-    async def _settle_forever(self) -> None:
-        while True:
-            await self._done.wait()
-            self._done.clear()
-            while self.outcomes:
-                await self._settle_some()
-
-    async def _settle_some(self) -> None:
-        lease = self.outcomes[0][0]
-        some = [o for held_under, o in self.outcomes[:MOST_SETTLED] if held_under == lease]
-        try:
-            settled = await self.queue.settle(lease, some)
-        except LeaseLost:
-            settled = None
-        except Exception as error:  # nor must it stop settling: it would keep what it holds for ever
-            await self._trouble(error)
-            return
-        self._recovered()
-        sent = {outcome.task for outcome in some}
-        self.outcomes = [(u, o) for u, o in self.outcomes if u != lease or o.task not in sent]
-        kinds = [held.task.kind if (held := self.held.pop(o.task, None)) else "" for o in some]
-        self.metrics.count(zip(kinds, some, strict=True))
-        refused = len(some) if settled is None else len(settled.refused)
-        if refused:
-            self.metrics.refused.inc(refused)
-            log.warning("late_outcomes_dropped", count=refused)
-        self.metrics.settled.observe(len(some))
-        self._room.set()
-
-    async def _trouble(self, error: Exception) -> None:
-        """Nothing can be written: keep what is done, claim no more, and try again."""
-        if self.problem is None:
-            log.error("cannot_settle", error=type(error).__name__, reason=str(error))
-        self.problem = error if isinstance(error, StoreError) else StoreError(str(error))
-        await asyncio.sleep(2.0 if isinstance(error, DiskFull) else 0.2)
-
-    def _recovered(self) -> None:
-        if self.problem is not None:
-            log.info("settling_again")
-            self.problem = None
-            self._room.set()
 
     # --- the lease ---
 
@@ -347,7 +282,7 @@ class Worker:
                     held.runner.cancel()
                 self.held.pop(held.task.id, None)
         self.waiting = [held for held in self.waiting if held.lease not in leases]
-        self.outcomes = [(lease, outcome) for lease, outcome in self.outcomes if lease not in leases]
+        self.settler.drop(leases)
 
 
 def _with_late(outcome: Outcome, late: int) -> Outcome:

@@ -1,0 +1,104 @@
+"""Settling: what is done is sent as soon as the previous sending has returned, so batches grow with the
+load and nothing waits for a timer. What cannot be written is kept until it can be, or its lease is lost.
+"""
+
+import asyncio
+
+import structlog
+from msgspec import Struct
+
+from fyke.core.clock import monotonic
+from fyke.core.errors import DiskFull, LeaseLost, StoreError
+from fyke.core.outcome import Outcome
+from fyke.core.queue import Queue
+from fyke.core.task import JobInfo, Task
+from fyke.engine.metrics import EngineMetrics
+
+__all__ = ["Held", "Settler"]
+
+log = structlog.get_logger("fyke.worker")
+
+MOST_SETTLED = 200
+
+
+class Held(Struct):
+    """A task this worker holds."""
+
+    task: Task
+    job: JobInfo
+    received: float
+    lease: int
+    runner: "asyncio.Task[None] | None" = None
+    started: float = 0.0
+    overdue: bool = False
+
+
+class Settler:
+    """See the module. `held` is the worker's, by task; `room` is set when there may be room for more."""
+
+    def __init__(
+        self, queue: Queue, held: dict[int, Held], metrics: EngineMetrics, room: asyncio.Event
+    ) -> None:
+        self.queue = queue
+        self.held = held
+        self.metrics = metrics
+        self.room = room
+        self.outcomes: list[tuple[int, Outcome]] = []
+        self.problem: StoreError | None = None
+        self._done = asyncio.Event()
+
+    def add(self, lease: int, outcome: Outcome) -> None:
+        self.outcomes.append((lease, outcome))
+        self._done.set()
+
+    def drop(self, leases: set[int]) -> None:
+        self.outcomes = [(lease, outcome) for lease, outcome in self.outcomes if lease not in leases]
+
+    async def flush(self) -> None:
+        """Wait until what is done has been settled, but not for ever."""
+        ends = monotonic() + 10
+        while self.outcomes and monotonic() < ends:
+            self._done.set()
+            await asyncio.sleep(0.005)
+
+    async def run(self) -> None:
+        while True:
+            await self._done.wait()
+            self._done.clear()
+            while self.outcomes:
+                await self._settle_some()
+
+    async def _settle_some(self) -> None:
+        lease = self.outcomes[0][0]
+        some = [o for held_under, o in self.outcomes[:MOST_SETTLED] if held_under == lease]
+        try:
+            settled = await self.queue.settle(lease, some)
+        except LeaseLost:
+            settled = None
+        except Exception as error:  # a worker that stopped settling would keep what it holds for ever
+            await self._trouble(error)
+            return
+        self._recovered()
+        sent = {outcome.task for outcome in some}
+        self.outcomes = [(u, o) for u, o in self.outcomes if u != lease or o.task not in sent]
+        kinds = [held.task.kind if (held := self.held.pop(o.task, None)) else "" for o in some]
+        self.metrics.count(zip(kinds, some, strict=True))
+        refused = len(some) if settled is None else len(settled.refused)
+        if refused:
+            self.metrics.refused.inc(refused)
+            log.warning("late_outcomes_dropped", count=refused)
+        self.metrics.settled.observe(len(some))
+        self.room.set()
+
+    async def _trouble(self, error: Exception) -> None:
+        """Nothing can be written: keep what is done, claim no more, and try again."""
+        if self.problem is None:
+            log.error("cannot_settle", error=type(error).__name__, reason=str(error))
+        self.problem = error if isinstance(error, StoreError) else StoreError(str(error))
+        await asyncio.sleep(2.0 if isinstance(error, DiskFull) else 0.2)
+
+    def _recovered(self) -> None:
+        if self.problem is not None:
+            log.info("settling_again")
+            self.problem = None
+            self.room.set()
