@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 import structlog
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fyke.core.clock import SECOND, monotonic
 from fyke.core.errors import DiskFull, LeaseLost, StoreBusy, StoreError
@@ -233,7 +233,7 @@ class Worker:
             outcome = outcome_of(error, task, self.options.retry, random.random())  # noqa: S311 - jitter
         self.metrics.took(task.kind, monotonic() - started)
         if task.interval and late > 0.001:
-            return _with_late(outcome, int(late * SECOND))
+            return structs.replace(outcome, late=int(late * SECOND))
         return outcome
 
     # --- the lease ---
@@ -283,22 +283,6 @@ class Worker:
                 self.held.pop(held.task.id, None)
         self.waiting = [held for held in self.waiting if held.lease not in leases]
         self.settler.drop(leases)
-
-
-def _with_late(outcome: Outcome, late: int) -> Outcome:
-    return Outcome(
-        outcome.task,
-        outcome.lane,
-        outcome.claims,
-        outcome.verdict,
-        outcome.effects,
-        outcome.bytes_in,
-        outcome.residential_bytes,
-        outcome.delay,
-        late,
-        outcome.payload,
-        outcome.error_class,
-    )
 
 
 async def _wait(event: asyncio.Event, timeout: float) -> None:
