@@ -3,11 +3,11 @@ load and nothing waits for a timer. What cannot be written is kept until it can 
 """
 
 import asyncio
+import contextlib
 
 import structlog
 from msgspec import Struct
 
-from fyke.core.clock import monotonic
 from fyke.core.errors import DiskFull, LeaseLost, StoreError
 from fyke.core.outcome import Outcome
 from fyke.core.queue import Queue
@@ -19,6 +19,7 @@ __all__ = ["Held", "Settler"]
 log = structlog.get_logger("fyke.worker")
 
 MOST_SETTLED = 200
+FLUSHED = 10.0  # seconds that a worker which stops waits for its outcomes to be settled
 
 
 class Held(Struct):
@@ -46,6 +47,7 @@ class Settler:
         self.outcomes: list[tuple[int, Outcome]] = []
         self.problem: StoreError | None = None
         self._done = asyncio.Event()
+        self._empty = asyncio.Event()  # no outcomes are left
 
     def add(self, lease: int, outcome: Outcome) -> None:
         self.outcomes.append((lease, outcome))
@@ -56,10 +58,11 @@ class Settler:
 
     async def flush(self) -> None:
         """Wait until what is done has been settled, but not for ever."""
-        ends = monotonic() + 10
-        while self.outcomes and monotonic() < ends:
-            self._done.set()
-            await asyncio.sleep(0.005)
+        if self.outcomes:
+            self._empty.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FLUSHED):
+                    await self._empty.wait()
 
     async def run(self) -> None:
         while True:
@@ -67,6 +70,7 @@ class Settler:
             self._done.clear()
             while self.outcomes:
                 await self._settle_some()
+            self._empty.set()
 
     async def _settle_some(self) -> None:
         lease = self.outcomes[0][0]
