@@ -105,13 +105,7 @@ class Worker:
         self._loops = []
         await _end(claiming)
         await self._hand_back_waiting()
-        runners = [h.runner for h in self.held.values() if h.runner is not None]
-        if runners:
-            await asyncio.wait(runners, timeout=self.options.grace)
-        for runner in runners:
-            runner.cancel()
-        if runners:
-            await asyncio.wait(runners)
+        await self._end_running()
         await self.settler.flush()
         await _end(settling)
         await _end(renewing)
@@ -123,6 +117,19 @@ class Worker:
     def abandon(self) -> None:
         """The queue is out of reach for good: what is held is others' by now, so end it and keep nothing."""
         self._drop({self.lease, *(held.lease for held in self.held.values())})
+
+    async def _end_running(self) -> None:
+        runners = {h.runner: h for h in self.held.values() if h.runner is not None}
+        if not runners:
+            return
+        await asyncio.wait(runners, timeout=self.options.grace)
+        for runner in runners:
+            runner.cancel()
+        await asyncio.wait(runners)
+        for held in runners.values():
+            if held.runner is not None:  # it had not begun; its task goes back with the lease
+                self._release(held)
+                self.held.pop(held.task.id, None)
 
     async def _hand_back_waiting(self) -> None:
         ids = [held.task.id for held in self.waiting]
@@ -208,6 +215,11 @@ class Worker:
         self.settler.add(held.lease, outcome)
 
     def _release(self, held: Held) -> None:
+        """Its runner has ended, or is about to: once, whoever sees it first. A runner that is cancelled
+        before its first step sees nothing."""
+        if held.runner is None:
+            return
+        held.runner = None
         self.running -= 1
         if not self.stopping:
             self._start_waiting()
@@ -276,13 +288,14 @@ class Worker:
             await asyncio.sleep(1)
 
     def _drop(self, leases: set[int]) -> None:
-        for held in list(self.held.values()):
-            if held.lease in leases:
-                if held.runner is not None:
-                    held.runner.cancel()
-                self.held.pop(held.task.id, None)
         self.waiting = [held for held in self.waiting if held.lease not in leases]
         self.settler.drop(leases)
+        for held in list(self.held.values()):
+            if held.lease in leases:
+                self.held.pop(held.task.id, None)
+                if held.runner is not None:
+                    held.runner.cancel()
+                    self._release(held)
 
 
 async def _wait(event: asyncio.Event, timeout: float) -> None:

@@ -1,11 +1,14 @@
 """The worker between its tasks and a queue that answers as it should not."""
 
+import asyncio
+
 from msgspec import structs
 
 from fyke.core.clock import SECOND
+from fyke.core.errors import LeaseLost
 from fyke.core.outcome import EndJob, Outcome, Verdict
 from fyke.core.task import Task
-from tests.unit.engine.scripted import ScriptedQueue, batch, worker_on
+from tests.unit.engine.scripted import ScriptedQueue, batch, done, failing, turns, worker_on
 
 
 async def test_an_outcome_that_came_late_says_so_and_is_the_same_otherwise() -> None:
@@ -27,3 +30,61 @@ async def test_an_outcome_that_came_late_says_so_and_is_the_same_otherwise() -> 
     assert structs.replace(outcome, late=0) == whole
     settling.accept()
     await worker.stop()
+
+
+async def test_runners_dropped_before_their_first_step_leave_room_for_others() -> None:
+    """A coroutine that is cancelled before it has begun runs no line of its own."""
+
+    async def run(task: Task) -> Outcome:
+        return done(task)
+
+    queue = ScriptedQueue()
+    worker = worker_on(queue, run, concurrency=2)
+    await worker.start()
+    (await queue.next("claim")).answer(batch(1, 2, 3))
+    asyncio.get_running_loop().call_soon(worker.abandon)  # after the claimer's step, before the runners'
+    claim = await queue.next("claim")
+    assert claim.arguments[1] == 1  # of four places three were taken
+    await turns()
+    assert worker.running == 0
+    claim.answer(batch(4, 5, 6))
+    settled: set[int] = set()
+    while len(settled) < 3:
+        settling = await queue.next("settle")
+        settled |= {outcome.task for outcome in settling.outcomes}
+        settling.accept()
+    assert settled == {4, 5, 6}
+    await turns()
+    assert worker.running == 0
+    await worker.stop()
+
+
+async def test_a_runner_dropped_while_it_runs_gives_its_place_back_once() -> None:
+    begun: asyncio.Queue[int] = asyncio.Queue()
+    ended: asyncio.Queue[int] = asyncio.Queue()
+
+    async def run(task: Task) -> Outcome:
+        begun.put_nowait(task.id)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.put_nowait(task.id)
+        return done(task)
+
+    queue = ScriptedQueue()
+    queue.answers["settle"] = failing(LeaseLost())
+    worker = worker_on(queue, run, concurrency=2, grace=0.0)
+    await worker.start()
+    (await queue.next("claim")).answer(batch(1, 2, 3))
+    assert {await begun.get(), await begun.get()} == {1, 2}
+    worker.abandon()
+    assert {await ended.get(), await ended.get()} == {1, 2}
+    await turns()
+    assert worker.running == 0
+    (await queue.next("claim")).answer(batch(4, 5, 6))
+    assert {await begun.get(), await begun.get()} == {4, 5}
+    await turns()
+    assert worker.running == 2
+    assert begun.empty()
+    await worker.stop()
+    assert worker.running == 0
