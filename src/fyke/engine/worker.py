@@ -88,6 +88,7 @@ class Worker:
     # --- life cycle ---
 
     async def start(self) -> None:
+        self.stopping = False
         self.lease = await self.queue.open_lease(self.options.info)
         self.metrics.running.set_function(lambda: float(self.running))
         self._loops = [
@@ -111,8 +112,8 @@ class Worker:
         await _end(renewing)
         try:
             await self.queue.close_lease(self.lease)
-        except StoreError as error:
-            log.warning("lease_left_open", reason=str(error))
+        except Exception as error:  # it runs out by itself
+            log.warning("lease_left_open", error=type(error).__name__, reason=str(error))
 
     def abandon(self) -> None:
         """The queue is out of reach for good: what is held is others' by now, so end it and keep nothing."""
@@ -136,8 +137,12 @@ class Worker:
         self.waiting = []
         for identity in ids:
             self.held.pop(identity, None)
-        if ids:
+        if not ids:
+            return
+        try:
             await self.queue.hand_back(self.lease, ids)
+        except Exception as error:  # whatever it is, what runs must be ended and settled all the same
+            log.warning("not_handed_back", tasks=len(ids), error=type(error).__name__, reason=str(error))
 
     # --- claiming ---
 

@@ -2,13 +2,14 @@
 
 import asyncio
 
+import pytest
 from msgspec import structs
 
 from fyke.core.clock import SECOND
-from fyke.core.errors import LeaseLost
+from fyke.core.errors import LeaseLost, StoreBusy
 from fyke.core.outcome import EndJob, Outcome, Verdict
 from fyke.core.task import Task
-from tests.unit.engine.scripted import ScriptedQueue, batch, done, failing, turns, worker_on
+from tests.unit.engine.scripted import SOON, ScriptedQueue, accepting, batch, done, failing, turns, worker_on
 
 
 async def test_an_outcome_that_came_late_says_so_and_is_the_same_otherwise() -> None:
@@ -88,3 +89,55 @@ async def test_a_runner_dropped_while_it_runs_gives_its_place_back_once() -> Non
     assert begun.empty()
     await worker.stop()
     assert worker.running == 0
+
+
+@pytest.mark.parametrize("error", [StoreBusy(), LeaseLost(), OSError("cut")], ids=lambda e: type(e).__name__)
+async def test_stopping_completes_when_nothing_can_be_handed_back(error: Exception) -> None:
+    begun: asyncio.Queue[int] = asyncio.Queue()
+    ended: asyncio.Queue[int] = asyncio.Queue()
+
+    async def run(task: Task) -> Outcome:
+        begun.put_nowait(task.id)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.put_nowait(task.id)
+        return done(task)
+
+    queue = ScriptedQueue()
+    queue.answers |= {"settle": accepting, "hand_back": failing(error), "close_lease": failing(error)}
+    worker = worker_on(queue, run, concurrency=1, grace=0.0)
+    await worker.start()
+    (await queue.next("claim")).answer(batch(1, 2))
+    assert await begun.get() == 1
+    async with asyncio.timeout(SOON):
+        await worker.stop()
+        await worker.stop()
+    assert (await queue.next("hand_back")).arguments == (1, [2])
+    assert await ended.get() == 1
+    assert [(o.task, o.verdict) for o in (await queue.next("settle")).outcomes] == [(1, Verdict.REQUEUE)]
+    await queue.next("close_lease")
+    assert queue.calls["close_lease"].empty()
+    loops = [task.get_name() for task in asyncio.all_tasks()]
+    assert not {"claim", "settle", "renew"} & set(loops)
+    assert begun.empty()
+
+
+async def test_a_worker_that_was_stopped_can_be_started_again() -> None:
+    begun: asyncio.Queue[int] = asyncio.Queue()
+
+    async def run(task: Task) -> Outcome:
+        begun.put_nowait(task.id)
+        return done(task)
+
+    queue = ScriptedQueue()
+    queue.answers["settle"] = accepting
+    worker = worker_on(queue, run, concurrency=1)
+    await worker.start()
+    await queue.next("claim")
+    await worker.stop()
+    await worker.start()
+    (await queue.next("claim")).answer(batch(1, 2))
+    async with asyncio.timeout(SOON):
+        assert [await begun.get(), await begun.get()] == [1, 2]
+    await worker.stop()
