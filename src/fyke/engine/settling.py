@@ -80,9 +80,10 @@ class Settler:
         except LeaseLost:
             settled = None
         except Exception as error:  # a worker that stopped settling would keep what it holds for ever
-            await self._trouble(error)
+            if self.outcomes and self.outcomes[0][1] is some[0]:  # else its lease is lost, and it with that
+                await self._trouble(error)
             return
-        self._recovered()
+        self.recovered()
         sent = {outcome.task for outcome in some}
         self.outcomes = [(u, o) for u, o in self.outcomes if u != lease or o.task not in sent]
         kinds = [held.task.kind if (held := self.held.pop(o.task, None)) else "" for o in some]
@@ -101,7 +102,7 @@ class Settler:
         self.problem = error if isinstance(error, StoreError) else StoreError(str(error))
         await asyncio.sleep(2.0 if isinstance(error, DiskFull) else 0.2)
 
-    def _recovered(self) -> None:
+    def recovered(self) -> None:
         if self.problem is not None:
             log.info("settling_again")
             self.problem = None

@@ -288,9 +288,11 @@ class Worker:
         self._room.set()
         try:
             self.lease = await self.queue.open_lease(self.options.info)
-        except StoreError as error:
-            log.warning("no_new_lease", reason=str(error))
+        except Exception as error:  # neither who claims nor who renews must end of it
+            log.warning("no_new_lease", error=type(error).__name__, reason=str(error))
             await asyncio.sleep(1)
+        else:
+            self.settler.recovered()  # nothing is left of what could not be written
 
     def _drop(self, leases: set[int]) -> None:
         self.waiting = [held for held in self.waiting if held.lease not in leases]

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from fyke.core.clock import SECOND
-from fyke.core.errors import LeaseLost, StoreBusy
+from fyke.core.errors import DiskFull, LeaseLost, StoreBusy
 from fyke.core.outcome import EndJob, Outcome, Verdict
 from fyke.core.task import Task
 from tests.unit.engine.scripted import SOON, ScriptedQueue, accepting, batch, done, failing, turns, worker_on
@@ -140,4 +140,55 @@ async def test_a_worker_that_was_stopped_can_be_started_again() -> None:
     (await queue.next("claim")).answer(batch(1, 2))
     async with asyncio.timeout(SOON):
         assert [await begun.get(), await begun.get()] == [1, 2]
+    await worker.stop()
+
+
+async def finish(task: Task) -> Outcome:
+    return done(task)
+
+
+async def test_the_problem_is_over_when_the_lease_was_lost_with_all_that_could_not_be_written() -> None:
+    queue = ScriptedQueue()
+    worker = worker_on(queue, finish)
+    await worker.start()
+    (await queue.next("claim")).answer(batch(1))
+    claim = await queue.next("claim")
+    (await queue.next("settle")).fail(DiskFull())
+    await turns()
+    assert isinstance(worker.problem, DiskFull)
+    claim.fail(LeaseLost())
+    assert (await queue.next("claim")).arguments[0] == 2
+    assert worker.problem is None
+    await worker.stop()
+
+
+async def test_what_failed_under_a_lease_of_before_is_no_problem_of_the_new_one() -> None:
+    queue = ScriptedQueue()
+    worker = worker_on(queue, finish)
+    await worker.start()
+    (await queue.next("claim")).answer(batch(1))
+    claim, settling = await queue.next("claim"), await queue.next("settle")
+    claim.fail(LeaseLost())
+    claim = await queue.next("claim")
+    settling.fail(StoreBusy())
+    await turns()
+    claim.answer(batch())
+    assert (await queue.next("claim")).arguments[0] == 2
+    assert worker.problem is None
+    await worker.stop()
+
+
+async def test_a_lease_that_cannot_be_opened_is_asked_for_again() -> None:
+    queue = ScriptedQueue()
+    worker = worker_on(queue, finish)
+    await worker.start()
+    del queue.answers["open_lease"]
+    assert (await queue.next("open_lease")).arguments == (worker.options.info,)
+    (await queue.next("claim")).fail(LeaseLost())
+    (await queue.next("open_lease")).fail(OSError("no way there"))
+    claim = await queue.next("claim")
+    assert claim.arguments[0] == 1
+    claim.fail(LeaseLost())
+    (await queue.next("open_lease")).answer(9)
+    assert (await queue.next("claim")).arguments[0] == 9
     await worker.stop()
