@@ -84,9 +84,9 @@ class Settler:
                 await self._trouble(error)
             return
         self.recovered()
-        sent = {outcome.task for outcome in some}
-        self.outcomes = [(u, o) for u, o in self.outcomes if u != lease or o.task not in sent]
-        kinds = [held.task.kind if (held := self.held.pop(o.task, None)) else "" for o in some]
+        sent = {id(outcome) for outcome in some}  # not its task: that may have been claimed again
+        self.outcomes = [(u, o) for u, o in self.outcomes if id(o) not in sent]
+        kinds = [self._let_go(outcome) for outcome in some]
         self.metrics.count(zip(kinds, some, strict=True))
         refused = len(some) if settled is None else len(settled.refused)
         if refused:
@@ -94,6 +94,15 @@ class Settler:
             log.warning("late_outcomes_dropped", count=refused)
         self.metrics.settled.observe(len(some))
         self.room.set()
+
+    def _let_go(self, outcome: Outcome) -> str:
+        """Hold the outcome's task no longer, unless it is another claim's by now. The task's kind."""
+        held = self.held.get(outcome.task)
+        if held is None:
+            return ""
+        if held.task.claims == outcome.claims:
+            del self.held[outcome.task]
+        return held.task.kind
 
     async def _trouble(self, error: Exception) -> None:
         """Nothing can be written: keep what is done, claim no more, and try again."""

@@ -214,7 +214,9 @@ class Worker:
             return
         except LeaseLost:
             self._release(held)
-            self.held.pop(task.id, None)
+            if self.held.get(task.id) is held:
+                del self.held[task.id]
+                self._room.set()
             return
         self._release(held)
         self.settler.add(held.lease, outcome)

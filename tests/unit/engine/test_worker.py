@@ -192,3 +192,21 @@ async def test_a_lease_that_cannot_be_opened_is_asked_for_again() -> None:
     (await queue.next("open_lease")).answer(9)
     assert (await queue.next("claim")).arguments[0] == 9
     await worker.stop()
+
+
+async def test_a_task_that_was_refused_while_it_ran_leaves_room() -> None:
+    """Nothing of it is settled, so the claimer hears of it here: it waits for the worker to hold nothing."""
+    gate = asyncio.Event()
+
+    async def run(task: Task) -> Outcome:
+        await gate.wait()
+        raise LeaseLost
+
+    queue = ScriptedQueue()
+    worker = worker_on(queue, run)
+    await worker.start()
+    (await queue.next("claim")).answer(batch(1, suspects=True))
+    await turns()
+    gate.set()
+    await queue.next("claim_suspect")
+    await worker.stop()
