@@ -1,17 +1,26 @@
 """Settling: what is done is sent as soon as the previous sending has returned, so batches grow with the
-load and nothing waits for a timer. What cannot be written is kept until it can be, or its lease is lost.
+load and nothing waits for a timer.
+
+What cannot be written is kept until it can be, or its lease is lost. Mostly that is the database's doing. But
+an outcome may hold what no database takes, and it would keep all others waiting for ever. So when a batch
+fails again and again for no reason that passes, its outcomes are sent one by one, and one that fails alone
+becomes a failure of its task.
 """
 
 import asyncio
 import contextlib
+import random
 
 import structlog
 from msgspec import Struct
 
-from fyke.core.errors import DiskFull, LeaseLost, StoreError
-from fyke.core.outcome import Outcome
+from fyke.core.clock import SECOND
+from fyke.core.errors import DiskFull, LeaseLost, StoreBusy, StoreError
+from fyke.core.outcome import Outcome, Settled, Verdict
 from fyke.core.queue import Queue
+from fyke.core.retry import RetryPolicy
 from fyke.core.task import JobInfo, Task
+from fyke.engine.failure import outcome_of
 from fyke.engine.metrics import EngineMetrics
 
 __all__ = ["Held", "Settler"]
@@ -19,6 +28,8 @@ __all__ = ["Held", "Settler"]
 log = structlog.get_logger("fyke.worker")
 
 MOST_SETTLED = 200
+PATIENCE = 5  # failures of a batch until its outcomes are sent one by one
+REST = 60 * SECOND  # for a task of which not even a failure can be written
 FLUSHED = 10.0  # seconds that a worker which stops waits for its outcomes to be settled
 
 
@@ -38,14 +49,22 @@ class Settler:
     """See the module. `held` is the worker's, by task; `room` is set when there may be room for more."""
 
     def __init__(
-        self, queue: Queue, held: dict[int, Held], metrics: EngineMetrics, room: asyncio.Event
+        self,
+        queue: Queue,
+        held: dict[int, Held],
+        retry: RetryPolicy,
+        metrics: EngineMetrics,
+        room: asyncio.Event,
     ) -> None:
         self.queue = queue
         self.held = held
+        self.retry = retry
         self.metrics = metrics
         self.room = room
         self.outcomes: list[tuple[int, Outcome]] = []
         self.problem: StoreError | None = None
+        self._failures = 0
+        self._singly = 0  # so many outcomes are sent one by one
         self._done = asyncio.Event()
         self._empty = asyncio.Event()  # no outcomes are left
 
@@ -74,26 +93,66 @@ class Settler:
 
     async def _settle_some(self) -> None:
         lease = self.outcomes[0][0]
-        some = [o for held_under, o in self.outcomes[:MOST_SETTLED] if held_under == lease]
+        most = 1 if self._singly else MOST_SETTLED
+        some = [o for held_under, o in self.outcomes[:most] if held_under == lease]
+        written, settled = some, None
         try:
-            settled = await self.queue.settle(lease, some)
+            written, settled = await self._send(lease, some)
         except LeaseLost:
-            settled = None
+            pass
         except Exception as error:  # a worker that stopped settling would keep what it holds for ever
             if self.outcomes and self.outcomes[0][1] is some[0]:  # else its lease is lost, and it with that
                 await self._trouble(error)
             return
         self.recovered()
+        self._singly = max(0, self._singly - 1)
         sent = {id(outcome) for outcome in some}  # not its task: that may have been claimed again
         self.outcomes = [(u, o) for u, o in self.outcomes if id(o) not in sent]
         kinds = [self._let_go(outcome) for outcome in some]
-        self.metrics.count(zip(kinds, some, strict=True))
+        self.metrics.count(zip(kinds, written, strict=True))
         refused = len(some) if settled is None else len(settled.refused)
         if refused:
             self.metrics.refused.inc(refused)
             log.warning("late_outcomes_dropped", count=refused)
         self.metrics.settled.observe(len(some))
         self.room.set()
+
+    async def _send(self, lease: int, some: list[Outcome]) -> tuple[list[Outcome], Settled]:
+        """Settle; what was written in the end, and the answer."""
+        try:
+            return some, await self.queue.settle(lease, some)
+        except (LeaseLost, StoreBusy, DiskFull):
+            raise
+        except Exception as error:  # of the database, or of what is in an outcome
+            if not self._singly:
+                self._failures += 1
+                if self._failures >= PATIENCE:
+                    self._singly = len(some)
+                raise
+            await self.queue.renew(lease)  # raises when it is the database after all
+            return await self._send_instead(lease, some[0], error)
+
+    async def _send_instead(
+        self, lease: int, outcome: Outcome, error: Exception
+    ) -> tuple[list[Outcome], Settled]:
+        """The database writes, but not this outcome: let the task have failed, or else put it off. If not
+        even that is taken, it goes back with the lease; the others go on."""
+        held = self.held.get(outcome.task)
+        if held is None or held.task.claims != outcome.claims:
+            return [outcome], Settled([], [outcome.task])
+        task = held.task
+        about = {"task": task.id, "kind": task.kind, "job": task.job}
+        log.error("outcome_not_written", **about, error=type(error).__name__, reason=str(error))
+        failure = outcome_of(error, task, self.retry, random.random())  # noqa: S311 - jitter
+        put_off = Outcome(task.id, task.lane, task.claims, Verdict.REQUEUE, delay=REST)
+        for instead in (failure, put_off):
+            try:
+                return [instead], await self.queue.settle(lease, [instead])
+            except (LeaseLost, StoreBusy, DiskFull):
+                raise
+            except Exception as further:  # there is less that might be written
+                log.error("failure_not_written", **about, error=type(further).__name__, reason=str(further))
+        return [put_off], Settled([], [])
 
     def _let_go(self, outcome: Outcome) -> str:
         """Hold the outcome's task no longer, unless it is another claim's by now. The task's kind."""
@@ -112,6 +171,7 @@ class Settler:
         await asyncio.sleep(2.0 if isinstance(error, DiskFull) else 0.2)
 
     def recovered(self) -> None:
+        self._failures = 0
         if self.problem is not None:
             log.info("settling_again")
             self.problem = None

@@ -76,7 +76,7 @@ class Worker:
         self.suspects = False
         self.stopping = False
         self._room = asyncio.Event()
-        self.settler = Settler(queue, self.held, metrics, self._room)
+        self.settler = Settler(queue, self.held, options.retry, metrics, self._room)
         self._renewing = asyncio.Lock()
         self._loops: list[asyncio.Task[None]] = []
 
