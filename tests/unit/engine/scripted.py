@@ -17,7 +17,7 @@ from fyke.engine.worker import Worker, WorkerOptions
 
 __all__ = ["SOON", "Call", "ScriptedQueue", "accepting", "batch", "done", "failing", "turns", "worker_on"]
 
-SOON = 8.0  # seconds in which whatever is waited for comes, or never does
+SOON = 30.0  # seconds in which whatever is waited for comes, or never does
 
 Run = Callable[[Task], Awaitable[Outcome]]
 

@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 from fyke.core.errors import StoreBusy, StoreError
 from fyke.core.outcome import Outcome, Settled, Verdict
 from fyke.core.task import Task
+from fyke.engine.settling import FLUSHED
 from tests.unit.engine.scripted import SOON, ScriptedQueue, accepting, batch, done, failing, turns, worker_on
 
 
@@ -33,7 +34,7 @@ async def test_stopping_waits_for_what_is_settled_and_does_not_poll(monkeypatch:
     await turns()
     assert not stopping.done()
     settling.accept()
-    async with asyncio.timeout(SOON):
+    async with asyncio.timeout(FLUSHED / 2):
         await stopping
     assert slept == []
 
