@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,6 @@ from fyke.settings import Settings
 from fyke.store.conn import Conn, Database
 from fyke.store.migrate import check, migrate
 from fyke.store.open import database_for
-from fyke.store.pages import plan_halted
 from fyke.store.queue import SqlQueue
 from fyke.store.queue.adopt import adopt_policies
 from fyke.store.robots import stored_robots
@@ -52,8 +51,6 @@ from fyke.store.robots import stored_robots
 __all__ = ["Base", "Engine", "load_policies", "open_base"]
 
 log = structlog.get_logger("fyke")
-
-Halted = Callable[[int], Awaitable[str | None]]
 
 LONGEST_JOB = 7.0  # days
 
@@ -83,9 +80,6 @@ class Base(Struct):
     def export_parts(self) -> ExportParts:
         write = partial(export.write, objects=kept_bodies(self.settings, self.objects))
         return ExportParts(self.database, self.objects, write, self.settings.data_dir / "tmp")
-
-    async def halted(self, job: int) -> str | None:
-        return await self.database.read(lambda conn: plan_halted(conn, job))
 
 
 def load_policies(settings: Settings) -> Policies:
@@ -146,7 +140,7 @@ class Engine:
         if share is not None:
             handlers = own_handlers(base)
             if share is not Share.OWN:
-                handlers |= self.fetching.handlers(base.objects, self.bodies.writer, base.halted)
+                handlers |= self.fetching.handlers(base.objects, self.bodies.writer)
             queue = base.queue.limited_to(share)
             self.worker = Worker(queue, handlers, worker_options(settings), self.metrics)
             services.append(self.worker)
@@ -240,9 +234,9 @@ class Fetching:
         await self.robots.stop()
         await self.client.stop()
 
-    def handlers(self, objects: ObjectStore, bodies: Bodies, halted: Halted) -> dict[str, Handler]:
+    def handlers(self, objects: ObjectStore, bodies: Bodies) -> dict[str, Handler]:
         """What any worker can do."""
-        plan = PlanParts(self.client, self.guard, self.robots, self.policies, objects, halted, self.retry)
+        plan = PlanParts(self.client, self.guard, self.robots, self.policies, objects, self.retry)
         return {
             Kind.PAGE: PageHandler(PageParts(self.client, self.robots, self.policies, self.retry, bodies)),
             Kind.PLAN: PlanHandler(plan),
@@ -264,7 +258,7 @@ class WiredWorker:
         self.queue = WireQueue(sock, settings.lease_seconds)
         objects = LocalObjects(Path(settings.objects_path))
         bodies = kept_bodies(settings, objects)
-        handlers = fetching.handlers(objects, bodies.writer, _never_halted)
+        handlers = fetching.handlers(objects, bodies.writer)
         self.worker = Worker(self.queue, handlers, worker_options(settings), metrics)
         self.stack = Stack([self.queue, fetching, bodies, self.worker])
 
@@ -273,11 +267,6 @@ class WiredWorker:
 
     async def stop(self) -> None:
         await self.stack.stop()
-
-
-async def _never_halted(_job: int) -> str | None:
-    """A worker without the database learns from its lease, not from the job, that it is to stop."""
-    return None
 
 
 class Takeover:

@@ -15,7 +15,7 @@ from tests.acceptance.command import LONGEST, Fyke
 from tests.acceptance.exported import rows
 from tests.acceptance.looks import ask, leased
 from tests.acceptance.test_kill import when_asked
-from tests.integration.jobs.site import Site, sitemap_of
+from tests.integration.jobs.site import Site, index_of, sitemap_of
 from tests.processes import alive, family, free_port, send
 
 PAGES = 120
@@ -175,6 +175,37 @@ async def test_two_worker_processes_and_one_is_killed(quick: Fyke, web: Site) ->
     server.send(signal.SIGTERM)
     assert (await server.ended()).code == 0
     assert not any(alive(pid) for pid in workers)
+
+
+async def test_worker_processes_keep_a_budget_of_urls_and_a_resume_takes_the_rest(
+    quick: Fyke, web: Site
+) -> None:
+    """The job's first sitemap has more than it may take: nobody asks for the others before it may."""
+    paths = web.products(40)
+    parts = [f"/{number}.xml" for number in range(4)]
+    for number, part in enumerate(parts):
+        web.pages[part] = sitemap_of(web.urls(paths[number * 10 : number * 10 + 10]))
+    web.pages["/index.xml"] = index_of(web.urls(parts))
+    server, address = await quick.serve("--workers", "2")
+    await _ready(address)
+    create = ("jobs", "create", web.url("/index.xml"), "--as", "sitemap", "--json")
+    job = (await quick.run(*create, "--max-urls", "6")).json["id"]
+    watched = (await quick.run("jobs", "watch", job, "--json")).json
+    assert (watched["state"], watched["close_reason"], watched["succeeded"]) == ("stopped", "max_urls", 6)
+    assert [web.hits[part] for part in parts] == [1, 0, 0, 0]
+    assert (await quick.run("jobs", "resume", job, "--max-urls", "100", "--json")).code == 0
+    watched = (await quick.run("jobs", "watch", job, "--json")).json
+    assert (watched["state"], watched["succeeded"]) == ("succeeded", 40)
+    assert [web.hits[part] for part in parts] == [1, 1, 1, 1]
+    whole = (await quick.run(*create)).json["id"]
+    await quick.run("jobs", "watch", whole, "--json")
+    resumed, undisturbed = [
+        [page["url"] for page in (await quick.run("jobs", "pages", found, "--limit", "500", "--json")).json]
+        for found in (job, whole)
+    ]
+    assert resumed == undisturbed == list(web.urls(paths))
+    server.send(signal.SIGTERM)
+    assert (await server.ended()).code == 0
 
 
 async def _ready(address: str) -> None:

@@ -106,15 +106,15 @@ async def test_a_job_takes_no_more_urls_than_its_budget(rig: Rig) -> None:
     await rig.check()
 
 
-async def test_children_are_cut_at_the_budget_and_the_plan_is_told_its_room(rig: Rig) -> None:
+async def test_children_are_cut_at_the_budget_and_the_plan_is_told(rig: Rig) -> None:
     job = await rig.job(pages(2), max_urls=6)
     one, two = await rig.claim()
     settled = await rig.settle(outcome(one, Verdict.CONTINUE, AddTasks(tuple(pages(3, first=2)))))
-    assert settled.room == {job: 1}
+    assert settled.halted == {}
     settled = await rig.settle(outcome(one, Verdict.CONTINUE, AddTasks(tuple(pages(3, first=2)))))
-    assert settled.room == {job: 1}, "what was there already takes no room"
+    assert settled.halted == {}, "what was there already takes no room"
     settled = await rig.settle(outcome(two, Verdict.CONTINUE, AddTasks(tuple(pages(4, first=5)))))
-    assert settled.room == {job: 0}
+    assert settled.halted == {job: "max_urls"}
     found = await rig.get(job)
     assert (found.total, found.close_reason) == (6, "max_urls")
     await rig.check()
@@ -123,15 +123,32 @@ async def test_children_are_cut_at_the_budget_and_the_plan_is_told_its_room(rig:
 async def test_the_budget_holds_when_one_batch_adds_several_times(rig: Rig) -> None:
     job = await rig.job(pages(3), max_urls=8)
     tasks = await rig.claim()
-    settled = await rig.settle(
+    await rig.settle(
         *(
             outcome(task, Verdict.SUCCEEDED, AddTasks(tuple(pages(4, first=10 * task.seq + 10))))
             for task in tasks
         )
     )
-    assert settled.room == {job: 0}
-    assert (await rig.get(job)).total == 8
+    found = await rig.get(job)
+    assert (found.total, found.close_reason) == (8, "max_urls")
     await rig.check()
+
+
+async def test_who_goes_on_is_told_that_his_job_does_not(rig: Rig) -> None:
+    """Also when he brings nothing; and nobody is told of the jobs of others."""
+    _, stopped, late, gone = [await rig.job(pages(1), time_limit_s=60 * (n == 2)) for n in range(4)]
+    of = {task.job: task for task in await rig.claim()}
+    going_on = [outcome(task, Verdict.CONTINUE) for task in of.values()]
+    events = await rig.value("SELECT count(*) FROM events")
+    assert (await rig.settle(*going_on)).halted == {}
+    assert await rig.value("SELECT count(*) FROM events") == events, "asking is nothing that happens"
+    await rig.cancel(stopped)
+    await rig.execute("UPDATE jobs SET deadline_at = 5 WHERE id = $1", late)
+    await rig.ends()
+    await rig.execute("DELETE FROM jobs WHERE id = $1", gone)
+    settled = await rig.settle(*going_on)
+    assert settled.halted == {stopped: "cancel", late: "time_limit_s", gone: "delete"}
+    assert (await rig.finish(of.values())).halted == {}
 
 
 # --- plans ---
@@ -448,7 +465,7 @@ async def test_a_job_cut_at_its_urls_goes_on_when_it_may_take_more(rig: Rig) -> 
     job = await rig.job(sources=[sitemap("one")], max_urls=2)
     plan = await next_plan(rig)
     settled = await rig.settle(outcome(plan, Verdict.CONTINUE, AddTasks(tuple(pages(3)))))
-    assert settled.room == {job: 0}
+    assert settled.halted == {job: "max_urls"}
     await rig.settle(outcome(plan, Verdict.SUCCEEDED))  # the source is not read to its end
     await rig.finish(await rig.claim())
     ended = await end(rig, job)

@@ -12,10 +12,11 @@ __all__ = ["Context", "Handler"]
 class Context(Protocol):
     """What a running task may ask of the engine."""
 
-    async def emit(self, effects: Sequence[Effect]) -> int:
+    async def emit(self, effects: Sequence[Effect]) -> str | None:
         """Write part of the task's work now, in a transaction of its own that checks the lease, and go
-        on; at most 1,000 rows at a time. How many more URLs the job's plan may take. Running the task
-        again must emit the same. Raises LeaseLost when the task belongs to somebody else."""
+        on; at most 1,000 rows at a time. Why the job takes no more URLs: it is being stopped, or has as
+        many as it may have; None while it does. Running the task again must emit the same. Raises
+        LeaseLost when the task belongs to somebody else."""
         ...
 
 

@@ -227,8 +227,9 @@ class Outcome(Struct, frozen=True):
 
 class Settled(Struct, frozen=True):
     """What became of a batch of outcomes: the tasks accepted (now or when sent before), those refused
-    because their lease was lost, and by job how many more URLs its plan may still take."""
+    because their lease was lost, and by job why it takes no more URLs: told to those of its tasks that go
+    on (`Verdict.CONTINUE`)."""
 
     accepted: list[int]
     refused: list[int]
-    room: dict[int, int] = field(default_factory=dict)
+    halted: dict[int, str] = field(default_factory=dict)

@@ -50,13 +50,13 @@ class Emitter:
         self.worker = worker
         self.held = held
 
-    async def emit(self, effects: Sequence[Effect]) -> int:
+    async def emit(self, effects: Sequence[Effect]) -> str | None:
         task = self.held.task
         outcome = Outcome(task.id, task.lane, task.claims, Verdict.CONTINUE, tuple(effects))
         settled = await self.worker.queue.settle(self.held.lease, [outcome])
         if settled.refused:
             raise LeaseLost
-        return settled.room.get(task.job, 1 << 40)
+        return settled.halted.get(task.job)
 
 
 class Worker:

@@ -9,19 +9,20 @@ crawl begins at the address given and follows links within its host (see `page`)
 that something could be absent from.
 """
 
+import asyncio
 import random
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 import structlog
 from msgspec import Struct
 
 from fyke.core import clock
-from fyke.core.errors import InvalidUrl
+from fyke.core.errors import InvalidUrl, StoreError
 from fyke.core.handler import Context
 from fyke.core.ids import public
 from fyke.core.outcome import AddSources, AddTasks, Effect, Outcome, SaveRobots, Source, SourceRead, Verdict
@@ -43,8 +44,10 @@ __all__ = ["PlanHandler", "PlanParts", "PlanPayload", "plan_prefix"]
 
 log = structlog.get_logger("fyke.plan")
 
+T = TypeVar("T")
 CHUNK: Final = 1000
 TURN: Final = 240.0  # seconds after which the reading of a long source goes back to the queue
+ASKS: Final = 2.0  # seconds after which a plan that adds nothing asks whether its job goes on
 MOST_DEPTH: Final = 4  # indexes within indexes
 MOST_SUB_SITEMAPS: Final = 50_000
 MOST_NOTES: Final = 3
@@ -68,14 +71,13 @@ class PlanPayload(Struct, frozen=True):
 
 
 class PlanParts(Struct, frozen=True):
-    """What the handler works with. `halted` says why a job takes no more URLs."""
+    """What the handler works with."""
 
     client: HttpClient
     guard: Guard
     robots: Robots
     policies: Policies
     objects: ObjectStore
-    halted: Callable[[int], Awaitable[str | None]]
     retry: RetryPolicy = RetryPolicy()
 
 
@@ -142,6 +144,7 @@ class Reading:
         self._effects: tuple[Effect, ...] = ()
         self._usable = 0
         self._turn_ends = clock.monotonic() + TURN
+        self._ask_at = clock.monotonic() + ASKS
 
     async def run(self) -> None:
         kind = self.payload.kind
@@ -286,7 +289,7 @@ class Reading:
         start = self.payload.location
         origin = origin_of(start)
         if self.parts.robots.peek(start) is None:
-            row: SaveRobots = await self.parts.robots.learn(origin)
+            row: SaveRobots = await self._while_wanted(self.parts.robots.learn(origin))
             self._effects = (row,)
         named = self.parts.robots.sitemaps(origin)
         for text in named:
@@ -322,7 +325,7 @@ class Reading:
             pass
         with tempfile.TemporaryDirectory(prefix="fyke-") as directory:
             path = Path(directory) / "sitemap"
-            failed = await self._fetch(url, path)
+            failed = await self._while_wanted(self._fetch(url, path))
             if failed is None:
                 await self.parts.objects.put_file(key, path)
                 return await self.parts.objects.open(key)
@@ -338,9 +341,13 @@ class Reading:
         async with stream:
             if stream.status != 200:
                 return _failed_status(url, stream.status, stream.bytes_in)
-            with path.open("wb") as file:
-                async for piece in stream:
-                    file.write(piece)
+            try:
+                with path.open("wb") as file:
+                    async for piece in stream:
+                        file.write(piece)
+            except asyncio.CancelledError:
+                self._bytes_in += stream.bytes_in
+                raise
             if stream.failed is None:
                 self._bytes_in += stream.bytes_in
             return stream.failed
@@ -367,13 +374,28 @@ class Reading:
             await self._emit([AddSources(tuple(sources))])
 
     async def _emit(self, effects: Sequence[Effect]) -> None:
-        await self._context.emit(effects)
-        if await self.parts.halted(self.task.job) is not None:
+        halted = await self._context.emit(effects)
+        self._ask_at = clock.monotonic() + ASKS
+        if halted is not None:
             raise _Halted
+
+    async def _while_wanted(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for the site, but no longer than the job goes on."""
+        task = asyncio.create_task(work)
+        try:
+            while not (await asyncio.wait([task], timeout=ASKS))[0]:
+                with suppress(StoreError):  # no reason to give up what is on its way: it is asked again
+                    await self._emit(())
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _turn_is_over(self) -> bool:
         """Whether it is time to let others go on, and to come back: never before something was added, or
         a source that takes long to read up to where the last turn ended would never be read further."""
+        if clock.monotonic() >= self._ask_at:
+            await self._emit(())
         if clock.monotonic() < self._turn_ends or self._count <= self.payload.start:
             return False
         await self._flush()

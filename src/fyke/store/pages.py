@@ -15,7 +15,6 @@ __all__ = [
     "absent",
     "last_change",
     "listings_before",
-    "plan_halted",
     "read_changes",
     "read_pages",
     "save_export",
@@ -75,12 +74,6 @@ async def sources_of(conn: Conn, job: int) -> list[SourceState]:
         job,
     )
     return [SourceState(*row) for row in rows]
-
-
-async def plan_halted(conn: Conn, job: int) -> str | None:
-    """Why the job takes no more URLs: it is being stopped, or has as many as it may have."""
-    rows = await conn.fetch("SELECT stop, close_reason FROM jobs WHERE id = $1", job)
-    return (rows[0][0] or rows[0][1]) if rows else "delete"
 
 
 async def listings_before(conn: Conn, job: Job) -> list[int]:

@@ -35,7 +35,6 @@ from fyke.store.conn import Conn, Database
 from fyke.store.jobs import Job, create_job, get_job
 from fyke.store.migrate import migrate
 from fyke.store.open import database_for
-from fyke.store.pages import plan_halted
 from fyke.store.queue import SqlQueue, upkeep
 from fyke.store.queue.activity import settle_activity
 
@@ -51,13 +50,13 @@ class Emitter:
     def __init__(self, queue: SqlQueue, lease: int, task: Task) -> None:
         self.queue, self.lease, self.task = queue, lease, task
 
-    async def emit(self, effects: Sequence[Effect]) -> int:
+    async def emit(self, effects: Sequence[Effect]) -> str | None:
         task = self.task
         outcome = Outcome(task.id, task.lane, task.claims, Verdict.CONTINUE, tuple(effects))
         settled = await self.queue.settle(self.lease, [outcome])
         if settled.refused:
             raise LeaseLost
-        return settled.room.get(task.job, 1 << 40)
+        return settled.halted.get(task.job)
 
 
 class Bench(msgspec.Struct):
@@ -182,9 +181,6 @@ async def bench(
     robots = Robots(get_robots, "fyke")
     exports = ExportParts(database, objects, write)
 
-    async def halted(job: int) -> str | None:
-        return await database.read(lambda conn: plan_halted(conn, job))
-
     try:
         yield Bench(
             directory,
@@ -197,7 +193,7 @@ async def bench(
             robots,
             {
                 Kind.PAGE: PageHandler(PageParts(client, robots, policies, retry)),
-                Kind.PLAN: PlanHandler(PlanParts(client, guard, robots, policies, objects, halted, retry)),
+                Kind.PLAN: PlanHandler(PlanParts(client, guard, robots, policies, objects, retry)),
                 Kind.FINISH: FinishHandler(exports, retry),
                 **(handlers or {}),
             },

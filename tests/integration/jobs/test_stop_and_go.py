@@ -1,5 +1,6 @@
 """Jobs that stop, by a budget, an order or a death, and go on as if nothing had been."""
 
+import asyncio
 import gzip
 from collections.abc import Sequence
 from functools import partial
@@ -105,6 +106,60 @@ async def test_cancelled_and_resumed_ends_the_same(here: Bench, shop: Site) -> N
     assert shop.hits["/s.xml"] == 2
 
 
+async def test_a_plan_that_waits_for_the_site_hears_of_a_cancel(
+    here: Bench, shop: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as a site takes for a sitemap, a cancelled job does not have to last."""
+    monkeypatch.setattr("fyke.jobs.plan.ASKS", 0.01)
+    paths = shop.products(5)
+    asked = asyncio.Event()
+    shop.pages["/s.xml"] = sitemap = sitemap_of(shop.urls(paths))
+    sitemap.after = asked.set
+    shop.door.clear()
+    job = await here.submit(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    running = asyncio.create_task(here.run(job))
+    await asked.wait()
+    await here.database.write(lambda conn: cancel_job(conn, job))
+    stopped = await running
+    assert (stopped.state, stopped.planned) == ("cancelled", 0)
+    shop.door.set()
+    again = await resume(here, job)
+    assert (again.state, again.succeeded) == ("succeeded", 5)
+
+
+async def test_a_plan_that_finds_nothing_to_add_hears_of_a_cancel(
+    here: Bench, shop: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fyke.jobs.plan.ASKS", 0.0)
+    shop.pages["/s.xml"] = sitemap_of(["mailto:nobody"] * 5000)
+    job = await here.submit(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    here.handlers[Kind.PLAN] = Cancels(here, here.handlers[Kind.PLAN])
+    stopped = await here.run(job)
+    assert (stopped.state, stopped.planned, stopped.warnings) == ("cancelled", 0, 0)
+
+
+class Cancels:
+    """A handler whose job is cancelled when it first says what it has got."""
+
+    def __init__(self, here: Bench, inner: Handler) -> None:
+        self.here, self.inner = here, inner
+        self.cancelled = False
+
+    async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
+        return await self.inner(task, job, CancelledContext(self, task, context))
+
+
+class CancelledContext:
+    def __init__(self, handler: Cancels, task: Task, inner: Context) -> None:
+        self.handler, self.task, self.inner = handler, task, inner
+
+    async def emit(self, effects: Sequence[Effect]) -> str | None:
+        if not self.handler.cancelled:
+            self.handler.cancelled = True
+            await self.handler.here.database.write(lambda conn: cancel_job(conn, self.task.job))
+        return await self.inner.emit(effects)
+
+
 class Dies:
     """A handler whose worker dies once, at the emission with a number."""
 
@@ -119,12 +174,12 @@ class DyingContext:
     def __init__(self, handler: Dies, inner: Context) -> None:
         self.handler, self.inner = handler, inner
 
-    async def emit(self, effects: Sequence[Effect]) -> int:
-        room = await self.inner.emit(effects)
+    async def emit(self, effects: Sequence[Effect]) -> str | None:
+        halted = await self.inner.emit(effects)
         self.handler.at -= 1
         if self.handler.at == 0:
             raise Killed
-        return room
+        return halted
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])

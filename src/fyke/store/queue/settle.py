@@ -89,20 +89,22 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     work.alone = held[0][1]
     work.pairs = [(row, by_id[row.id]) for row in rows if _belongs(by_id[row.id], row)]
     work.pairs.sort(key=lambda pair: pair[0].seq)
-    room = await _add_tasks(conn, work) if children else {}
+    if children:
+        await _add_tasks(conn, work)
     await _move_plans(conn, work)
     await apply_effects(conn, now, work.pairs, work.delta)
     await _complete(conn, work)
     await _put_back(conn, work)
     await _move_lanes(conn, work)
     await move_jobs(conn, now, work.deltas)
+    halted = await _halted(conn, work)
     accepted = [row.id for row, _ in work.pairs]
     if len(accepted) == len(outcomes):
-        return Settled(accepted, [], room)
+        return Settled(accepted, [], halted)
     mine = set(accepted)
     rest = [o for o in outcomes if o.task not in mine]
     late = await _answer_late(conn, lease, rest)
-    return Settled(accepted + late.accepted, late.refused, room)
+    return Settled(accepted + late.accepted, late.refused, halted)
 
 
 def _belongs(outcome: Outcome, row: TaskRow) -> bool:
@@ -129,9 +131,17 @@ async def _answer_late(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> S
     return Settled(accepted, refused)
 
 
-async def _add_tasks(conn: Conn, work: Work) -> dict[int, int]:
-    """Add the children; by job, how many more its plan may take."""
-    room: dict[int, int] = {}
+async def _halted(conn: Conn, work: Work) -> dict[int, str]:
+    """By job of a task that goes on, why the job takes no more URLs."""
+    going_on = {row.job for row, outcome in work.pairs if outcome.verdict == Verdict.CONTINUE and row.job}
+    if not going_on:
+        return {}
+    rows = await conn.fetch("SELECT id, stop, close_reason FROM jobs WHERE id IN $1", sorted(going_on))
+    reasons = {row[0]: row[1] or row[2] for row in rows}
+    return {job: reason for job in going_on if (reason := reasons.get(job, "delete"))}
+
+
+async def _add_tasks(conn: Conn, work: Work) -> None:
     for row, outcome in work.pairs:
         for effect in outcome.effects:
             if type(effect) is AddTasks:
@@ -141,8 +151,6 @@ async def _add_tasks(conn: Conn, work: Work) -> dict[int, int]:
                 delta.total += plan.pages
                 if plan.cut:
                     delta.close_reason = "max_urls"
-                room[row.job] = plan.room
-    return room
 
 
 async def _move_plans(conn: Conn, work: Work) -> None:
