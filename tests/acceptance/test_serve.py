@@ -141,7 +141,7 @@ async def test_told_to_stop_it_hands_back_and_a_restart_ends_the_job(quick: Fyke
 async def test_two_worker_processes_and_one_is_killed(quick: Fyke, web: Site) -> None:
     paths = web.products(PAGES)
     server, address = await quick.serve("--workers", "2")
-    await _ready(address)
+    await ready(address)
     workers = {pid for pid in family(server.pid)[1:] if alive(pid)}
     assert len(workers) == 2
     busy: set[object] = set()
@@ -187,7 +187,7 @@ async def test_worker_processes_keep_a_budget_of_urls_and_a_resume_takes_the_res
         web.pages[part] = sitemap_of(web.urls(paths[number * 10 : number * 10 + 10]))
     web.pages["/index.xml"] = index_of(web.urls(parts))
     server, address = await quick.serve("--workers", "2")
-    await _ready(address)
+    await ready(address)
     create = ("jobs", "create", web.url("/index.xml"), "--as", "sitemap", "--json")
     job = (await quick.run(*create, "--max-urls", "6")).json["id"]
     watched = (await quick.run("jobs", "watch", job, "--json")).json
@@ -208,7 +208,7 @@ async def test_worker_processes_keep_a_budget_of_urls_and_a_resume_takes_the_res
     assert (await server.ended()).code == 0
 
 
-async def _ready(address: str) -> None:
+async def ready(address: str) -> None:
     """Wait until the worker processes are there."""
     async with asyncio.timeout(LONGEST):
         while True:

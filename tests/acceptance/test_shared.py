@@ -1,15 +1,17 @@
 """Several processes around a shared database: migrated first, one serves, others work."""
 
+import asyncio
 import signal
 
 import pytest
 
 from fyke.store.conn import Conn
 from fyke.store.open import database_for
-from tests.acceptance.command import Fyke
+from tests.acceptance.command import LONGEST, Fyke
 from tests.acceptance.test_kill import when_asked
-from tests.acceptance.test_serve import FREE
+from tests.acceptance.test_serve import FREE, ready
 from tests.integration.jobs.site import Site, sitemap_of
+from tests.processes import family, wait_gone
 
 PAGES = 120
 
@@ -25,6 +27,13 @@ def shared(request: pytest.FixtureRequest, fyke: Fyke) -> Fyke:
         "FYKE_CONCURRENCY": "8",
         "FYKE_LEASE_SECONDS": "2",
     }
+    return fyke
+
+
+@pytest.fixture
+def on_postgres(postgres_url: str, fyke: Fyke) -> Fyke:
+    """Commands on an empty database of PostgreSQL."""
+    fyke.settings["FYKE_DATABASE_URL"] = postgres_url
     return fyke
 
 
@@ -85,6 +94,33 @@ async def test_workers_beside_the_server_one_of_them_killed(shared: Fyke, web: S
         assert (await running.ended()).code == 0
     without = (await shared.run("jobs", "list", "--json")).json
     assert [job["state"] for job in without] == ["succeeded"]
+
+
+async def test_worker_processes_end_with_a_server_that_is_killed(on_postgres: Fyke) -> None:
+    """They finish what they have begun, and leave no lease behind."""
+    assert (await on_postgres.run("db", "migrate")).code == 0
+    server, address = await on_postgres.serve("--workers", "2")
+    await ready(address)
+    workers = family(server.pid)[1:]
+    for pid in workers:
+        await server.says(f'-{pid}"', server.err)
+    server.kill()
+    assert [await asyncio.to_thread(wait_gone, pid, LONGEST) for pid in workers] == [True, True]
+    assert (await server.ended()).err.count("the server is gone") == 2
+    database = database_for(on_postgres.settings["FYKE_DATABASE_URL"], connections=2)
+    await database.open()
+    try:
+        assert await database.read(lambda conn: conn.fetch("SELECT worker FROM leases")) == []
+    finally:
+        await database.close()
+
+
+async def test_a_server_that_fails_to_start_leaves_no_worker_process(on_postgres: Fyke) -> None:
+    """Whoever held its standard error would keep this from ending."""
+    assert (await on_postgres.run("db", "migrate")).code == 0
+    (on_postgres.data / "admin.key").mkdir(parents=True)
+    refused = await on_postgres.run("serve", "--port", "0", "--workers", "2")
+    assert refused.code == 1
 
 
 async def test_a_newer_embedded_database_is_refused(fyke: Fyke) -> None:

@@ -1,6 +1,7 @@
 """`fyke serve` and `fyke worker`: the long-running processes."""
 
 import asyncio
+import contextlib
 import socket
 from typing import Annotated
 
@@ -39,7 +40,11 @@ def serve(
 async def _serve(settings: Settings, as_json: bool) -> int:
     server = Server(await open_base(settings))
     signalled = asyncio.create_task(until_signalled())
-    await server.start()
+    try:
+        await server.start()
+    except BaseException:  # it may have failed when most of it had started
+        await server.stop()
+        raise
     if as_json:
         print_json({"address": server.address, "admin_key": str(server.key_file)})
     else:
@@ -56,6 +61,7 @@ async def _serve(settings: Settings, as_json: bool) -> int:
 
 def worker(
     wire_fd: Annotated[int | None, typer.Option("--wire-fd", hidden=True)] = None,
+    parent_fd: Annotated[int | None, typer.Option("--parent-fd", hidden=True)] = None,
 ) -> int:
     """Work on the jobs of a shared database (FYKE_DATABASE_URL), until stopped."""
     settings = configured()
@@ -67,18 +73,31 @@ def worker(
             " use `fyke serve --workers N`",
             field="FYKE_DATABASE_URL",
         )
-    return run(_work(settings))
+    return run(_work(settings, None if parent_fd is None else socket.socket(fileno=parent_fd)))
 
 
-async def _work(settings: Settings) -> int:
+async def _work(settings: Settings, parent: socket.socket | None) -> int:
+    """Work until told to stop or, as one of a server's processes, until that is gone."""
     engine = Engine(await open_base(settings))
-    signalled = asyncio.create_task(until_signalled())
+    ends = [asyncio.create_task(until_signalled())]
+    if parent is not None:
+        ends.append(asyncio.create_task(_until_gone(parent)))
     await engine.start()
     log.info("started", worker=engine.worker.options.info.name if engine.worker else "")
-    name = await signalled
-    log.info("stopping", signal=name)
+    ended, others = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    for other in others:
+        other.cancel()
+    log.info("stopping", signal=ended.pop().result())
     await engine.stop()
     return 0
+
+
+async def _until_gone(parent: socket.socket) -> str:
+    """Wait for the end of a socket on which nothing is ever sent."""
+    parent.setblocking(False)
+    with contextlib.suppress(OSError):
+        await asyncio.get_running_loop().sock_recv(parent, 1)
+    return "the server is gone"
 
 
 async def _work_by_wire(settings: Settings, descriptor: int) -> int:

@@ -2,12 +2,14 @@
 
 With an embedded database each talks to its parent over a socket pair that it inherits, so there is no
 address and no secret; when one dies, its leases end at once. With a shared database each has connections
-of its own, and its leases run out.
+of its own, and its leases run out; the socket pair only tells it that its parent is gone.
 """
 
 import asyncio
+import signal
 import socket
 import sys
+from contextlib import suppress
 
 import structlog
 
@@ -20,7 +22,10 @@ __all__ = ["WorkerProcesses"]
 log = structlog.get_logger("fyke.processes")
 
 COMMAND = (sys.executable, "-m", "fyke", "worker")
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 10.0
 SHORTEST = 5.0  # a process that lives shorter makes the next wait longer
+KILLED = 5.0  # seconds for the system to end what was killed
 
 
 class WorkerProcess:
@@ -32,57 +37,74 @@ class WorkerProcess:
         self.grace = grace
         self.process: asyncio.subprocess.Process | None = None
         self.watching: asyncio.Task[None] | None = None
-        self.stopping = False
+        self.stopping = asyncio.Event()
 
     async def start(self) -> None:
         self.watching = asyncio.create_task(self._watch(), name=f"worker-{self.number}")
 
     async def stop(self) -> None:
-        self.stopping = True
+        self.stopping.set()
         watching, self.watching = self.watching, None
         if watching is None:
             return
-        process = self.process
-        if process is not None and process.returncode is None:
-            process.terminate()
-            try:
-                async with asyncio.timeout(self.grace + 5):
-                    await process.wait()
-            except TimeoutError:
-                process.kill()
+        self._send(signal.SIGTERM)
+        if not (await asyncio.wait([watching], timeout=self.grace + 5))[0]:
+            self._send(signal.SIGKILL)
+            await asyncio.wait([watching], timeout=KILLED)
+        watching.cancel()
         await asyncio.wait([watching])
 
-    async def _watch(self) -> None:
-        pause = 0.1
-        while not self.stopping:
-            began = monotonic()
-            code = await self._run_one()
-            if self.stopping:
-                return
-            log.warning("worker_died", worker=self.number, code=code)
-            pause = 0.1 if monotonic() - began > SHORTEST else min(10.0, pause * 2)
-            await asyncio.sleep(pause)
+    def _send(self, number: signal.Signals) -> None:
+        if self.process is not None and self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                self.process.send_signal(number)
 
-    async def _run_one(self) -> int | None:
-        """Run a process until it ends."""
-        if self.queue.database.shared:
-            self.process = await asyncio.create_subprocess_exec(*COMMAND)
-            return await self.process.wait()
+    async def _watch(self) -> None:
+        pause = FIRST_PAUSE
+        while not self.stopping.is_set():
+            began = monotonic()
+            try:
+                code = await self._run_one()
+            except Exception as error:  # whatever it is, the place must not stay empty
+                log.error("worker_failed", worker=self.number, error=type(error).__name__, reason=str(error))
+            else:
+                if not self.stopping.is_set():
+                    log.warning("worker_died", worker=self.number, code=code)
+            pause = FIRST_PAUSE if monotonic() - began > SHORTEST else min(LONGEST_PAUSE, pause * 2)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self.stopping.wait()
+
+    async def _run_one(self) -> int:
+        """Run a process until it ends, with a socket that tells it when this one does."""
         ours, theirs = socket.socketpair()
+        if self.queue.database.shared:
+            with ours, theirs:
+                return await self._run(theirs, "--parent-fd")
         ours.setblocking(False)
         server = WireServer(self.queue, ours)
-        with theirs:
-            descriptor = theirs.fileno()
-            self.process = await asyncio.create_subprocess_exec(
-                *COMMAND, "--wire-fd", str(descriptor), pass_fds=(descriptor,)
-            )
-        await server.start()
         try:
-            return await self.process.wait()
+            with theirs:
+                await server.start()
+                return await self._run(theirs, "--wire-fd")
         finally:
             await server.stop()
-            for lease in server.leases:
+            for lease in sorted(server.leases):
                 await self.queue.expire(lease)
+
+    async def _run(self, theirs: socket.socket, option: str) -> int:
+        descriptor = theirs.fileno()
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND, option, str(descriptor), pass_fds=(descriptor,)
+        )
+        theirs.close()
+        self.process = process
+        try:
+            if self.stopping.is_set():  # since before there was anybody to be told
+                self._send(signal.SIGTERM)
+            return await process.wait()
+        finally:
+            self._send(signal.SIGKILL)  # none is left behind unwatched
 
 
 class WorkerProcesses:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import structlog
@@ -20,10 +21,13 @@ log = structlog.get_logger("fyke.wire")
 
 ERRORS: dict[str, type[FykeError]] = {e.code: e for e in (LeaseLost, StoreBusy, DiskFull, StoreError)}
 BUFFER = 1 << 20
+LIMIT = 60.0  # seconds for an answer: long enough for a disk that is busy, not for one that hangs
+CLAIMS = ("claim", "claim_suspect")
 
 
 class WireQueue:
-    """See core.queue.Queue. When the wire is cut, every call fails and `closed` is set."""
+    """See core.queue.Queue. When the wire is cut, every call fails and `closed` is set. A claim that is
+    answered when nobody waits for it any more is handed back: its lease lives, and would keep it."""
 
     def __init__(self, sock: socket.socket, lease_seconds: float) -> None:
         self.lease_seconds = lease_seconds
@@ -32,6 +36,8 @@ class WireQueue:
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self._calls: dict[int, asyncio.Future[Answer]] = {}
+        self._given_up: dict[int, int] = {}  # claims, with their leases
+        self._returning: set[asyncio.Task[None]] = set()
         self._number = 0
         self._news = asyncio.Event()
 
@@ -42,8 +48,7 @@ class WireQueue:
     async def stop(self) -> None:
         reading, self._reading = self._reading, None
         if reading is not None and self._writer is not None:
-            reading.cancel()
-            await asyncio.wait([reading])
+            await _end(reading, *self._returning)
             self._writer.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
@@ -53,8 +58,13 @@ class WireQueue:
                 assert isinstance(answer, Answer)  # noqa: S101 - what decode was asked for
                 if answer.number == 0:
                     self._news.set()
-                elif (call := self._calls.pop(answer.number, None)) is not None and not call.done():
-                    call.set_result(answer)
+                elif (call := self._calls.pop(answer.number, None)) is not None:
+                    if not call.done():
+                        call.set_result(answer)
+                elif (lease := self._given_up.pop(answer.number, None)) is not None and not answer.error:
+                    returning = asyncio.create_task(self._return(lease, answer))
+                    self._returning.add(returning)
+                    returning.add_done_callback(self._returning.discard)
         except (asyncio.IncompleteReadError, OSError):
             self.closed.set()
         finally:
@@ -72,11 +82,27 @@ class WireQueue:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._calls[number] = future
         write_frame(self._writer, encode((number, method, arguments)))
-        answer = await future
+        try:
+            async with asyncio.timeout(LIMIT):
+                answer = await future
+        except TimeoutError:
+            if future.cancelled():
+                raise StoreBusy(f"the queue has not answered within {LIMIT:g} seconds") from None
+            answer = future.result()  # it came at the same moment
+        finally:
+            if self._calls.pop(number, None) is not None and method in CLAIMS:
+                self._given_up[number] = arguments[0]
         if answer.error:
             raise ERRORS.get(answer.error, StoreError)()
         decoder = ANSWERS.get(method)
         return decoder.decode(answer.result) if decoder else None
+
+    async def _return(self, lease: int, answer: Answer) -> None:
+        batch = cast(Batch, ANSWERS["claim"].decode(answer.result))
+        if batch.tasks:
+            log.warning("late_claim_handed_back", tasks=len(batch.tasks))
+            with suppress(StoreError):  # then the lease's end frees them
+                await self.hand_back(lease, [task.id for task in batch.tasks])
 
     async def open_lease(self, worker: WorkerInfo) -> int:
         return cast(int, await self._call("open_lease", worker))
@@ -104,24 +130,29 @@ class WireQueue:
 
 
 class WireServer:
-    """Answers one client from the queue of this process, and passes wake-ups on to it."""
+    """Answers one client from the queue of this process, and passes wake-ups on to it. Once it has been
+    stopped, nothing is done for that client any more, and `leases` stands still."""
 
-    def __init__(self, queue: SqlQueue, sock: socket.socket) -> None:
-        self.queue = queue.limited_to(Share.JOBS)
+    def __init__(self, queue: SqlQueue, sock: socket.socket, share: Share = Share.JOBS) -> None:
+        self.queue = queue.limited_to(share)
         self.leases: set[int] = set()  # opened over this wire and not closed
         self._sock = sock
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # calls that are being answered
         self._reading: asyncio.Task[None] | None = None
+        self._writer: asyncio.StreamWriter | None = None
 
     async def start(self) -> None:
-        reader, writer = await asyncio.open_connection(sock=self._sock, limit=BUFFER)
-        self._reading = asyncio.create_task(self._serve(reader, writer), name="wire-server")
+        reader, self._writer = await asyncio.open_connection(sock=self._sock, limit=BUFFER)
+        self._reading = asyncio.create_task(self._serve(reader, self._writer), name="wire-server")
 
     async def stop(self) -> None:
         reading, self._reading = self._reading, None
         if reading is not None:
-            reading.cancel()
-            await asyncio.wait([reading])
+            await _end(reading, *self._tasks)
+        if self._writer is not None:
+            self._writer.close()
+        else:
+            self._sock.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         waking = asyncio.create_task(self._pass_wakes(writer))
@@ -161,3 +192,9 @@ class WireServer:
             frame = encode((call.number, StoreError.code, None))
         if not writer.is_closing():  # the one who asked may have died meanwhile
             write_frame(writer, frame)
+
+
+async def _end(*tasks: "asyncio.Task[None]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
