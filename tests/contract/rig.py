@@ -54,8 +54,12 @@ class Rig:
 
     async def open(self) -> "Rig":
         await self.database.open()
+        await self.connect()
         self.lease = await self.open_lease()
         return self
+
+    async def connect(self) -> None:
+        """Reach the queue, where it is elsewhere."""
 
     async def close(self) -> None:
         await self.database.close()

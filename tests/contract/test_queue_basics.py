@@ -220,13 +220,13 @@ async def test_whoever_waits_is_woken_when_there_may_be_work(rig: Rig) -> None:
     one, two, _ = await rig.claim()
     event.clear()
     await rig.settle(outcome(one, Verdict.CONTINUE, AddTasks((page(5),))))
-    assert event.is_set()
+    await event.wait()
     event.clear()
     await rig.queue.hand_back(rig.lease, [two.id])
-    assert event.is_set()
+    await event.wait()
     event.clear()
     await rig.queue.close_lease(rig.lease)
-    assert event.is_set()
+    await event.wait()
     assert (await rig.get(job)).in_flight == 0
 
 
