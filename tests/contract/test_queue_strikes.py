@@ -117,6 +117,22 @@ async def test_one_that_lived_alone_is_trusted_again(rig: Rig) -> None:
     assert await rig.rows("SELECT strikes FROM tasks") == [(0,), (0,)]
 
 
+async def test_one_that_comes_back_from_running_alone_with_a_new_payload_has_lived(rig: Rig) -> None:
+    """A plan that ended its turn: it goes on from where it came to, and needs to run alone no more."""
+    await rig.job(pages(2))
+    await rig.claim(1)
+    await rig.die()
+    task = await rig.claim_alone()
+    assert task is not None
+    await rig.settle(outcome(task, Verdict.REQUEUE, payload=b'{"start":1000}'))
+    await rig.check()
+    assert await rig.claim_alone() is None
+    again = next(t for t in await rig.claim() if t.id == task.id)
+    assert (again.payload, again.attempt, again.alone) == (b'{"start":1000}', 1, False)
+    await rig.die()
+    assert await rig.rows("SELECT strikes FROM tasks") == [(0,), (0,)]
+
+
 async def test_part_of_the_work_done_does_not_end_its_running_alone(rig: Rig) -> None:
     await rig.job(pages(1))
     await rig.claim()

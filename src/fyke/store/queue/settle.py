@@ -232,13 +232,13 @@ async def _change_lanes(conn: Conn, moved: Sequence[tuple[TaskRow, LaneSpec]], w
 
 async def _still_alone(conn: Conn, work: Work) -> list[tuple[TaskRow, Outcome]]:
     """The one task that ran alone has survived; unless it did not run after all: then it is to run
-    alone another time, and the others are returned."""
+    alone another time, and the others are returned. One that comes back with a new payload did run."""
     pairs = [(r, o) for r, o in work.pairs if r.id == work.alone and o.verdict != Verdict.CONTINUE]
     if not pairs:
         return work.pairs
     await conn.execute("DELETE FROM alone WHERE task = $1", work.alone)
     row, outcome = pairs[0]
-    if outcome.verdict != Verdict.REQUEUE:
+    if outcome.verdict != Verdict.REQUEUE or outcome.payload is not None:
         return work.pairs
     await conn.execute("UPDATE tasks SET state = 3, lease = NULL WHERE id = $1", row.id)
     await conn.insert("suspects", ("task", "job", "due"), [(row.id, row.job, work.now + outcome.delay)])
