@@ -12,7 +12,9 @@ from fyke.core.errors import Conflict, JobNotFound
 from fyke.core.ids import key16
 from fyke.core.job import JobOptions
 from fyke.core.outcome import AddSources, AddTasks, Effect, EndJob, Source, SourceRead, Verdict
+from fyke.core.retry import RetryPolicy
 from fyke.core.task import Kind, NewTask, Task
+from fyke.engine.failure import outcome_of
 from fyke.store.jobs import Job
 from tests.contract.rig import Rig, outcome, page, pages, site
 
@@ -216,6 +218,24 @@ async def test_a_plan_interrupted_goes_on_where_it_was(rig: Rig) -> None:
     assert (await rig.get(job)).total == 5
     await rig.drain()
     assert (await rig.get(job)).state == "succeeded"
+    await rig.check()
+
+
+async def test_sources_that_cannot_be_read_leave_each_others_places_alone(rig: Rig) -> None:
+    """Two whose handler raised, and pages of the one between and the one after them."""
+    job = await rig.job(sources=[sitemap(name) for name in ("one", "two", "three")])
+    for number in range(2):
+        plan = await next_plan(rig)
+        first = plan_of(plan)[2]
+        found = AddTasks(tuple(page(first + n, url=f"http://a.test/{number}/{n}") for n in range(2)))
+        await rig.settle(outcome(plan, Verdict.CONTINUE, found))
+        await rig.settle(outcome_of(ValueError(), plan, RetryPolicy(attempts=1), 0.5))
+        await rig.check()
+    await read(rig, await next_plan(rig), 2)
+    assert (await rig.get(job)).total == 6
+    await rig.drain()
+    assert len(await rig.rows("SELECT seq FROM pages WHERE job = $1", job)) == 6
+    assert (await rig.get(job)).succeeded == 6
     await rig.check()
 
 

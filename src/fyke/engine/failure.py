@@ -1,5 +1,7 @@
 """When a handler raises instead of answering: a retry, or a failure that is written down."""
 
+from typing import Final
+
 from msgspec import json
 
 from fyke.core import clock
@@ -9,6 +11,11 @@ from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import Kind, Task
 
 __all__ = ["outcome_of"]
+
+# A source that could not be read to its end may have more entries than it gave: no source has as many as are
+# left room for here, and after a million such sources the pages still come before what is removed.
+ROOM: Final = 1 << 40
+LAST_FIRST: Final = 1 << 61
 
 
 def outcome_of(error: Exception, task: Task, policy: RetryPolicy, chance: float) -> Outcome:
@@ -34,6 +41,7 @@ def outcome_of(error: Exception, task: Task, policy: RetryPolicy, chance: float)
         end = EndJob(json.decode(task.payload)["job"], message)
         return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (end,), error_class=error_class)
     if task.kind == Kind.PLAN:
-        read = SourceRead(task.seq, 0, 1 << 40, False, 1, message)
+        first: int = json.decode(task.payload)["first_seq"]
+        read = SourceRead(task.seq, 0, min(first + ROOM, LAST_FIRST), False, 1, message)
         return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (read,), error_class=error_class)
     return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, error_class=error_class)
