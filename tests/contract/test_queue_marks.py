@@ -30,11 +30,10 @@ async def test_dead_entries_are_not_walked(rig: Rig) -> None:
 
     async def hold(conn: Conn) -> None:
         await conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        await conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         await conn.fetch("SELECT count(*) FROM jobs")
         looked.set()
-        while not go.is_set():  # a transaction that is idle for long would be ended
-            await conn.fetch("SELECT 1")
-            await asyncio.sleep(0.05)
+        await go.wait()
 
     holding = asyncio.create_task(rig.database.read(hold))
     await looked.wait()
@@ -49,9 +48,11 @@ async def test_dead_entries_are_not_walked(rig: Rig) -> None:
         plan = json.loads((await conn.fetch(sql, lane_of(site()), job, start))[0][0])[0]["Plan"]
         return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
 
+    await rig.database.read(lambda conn: touched(conn, low))  # what is looked up the first time is not meant
     from_mark = await rig.database.read(lambda conn: touched(conn, low))
     from_start = await rig.database.read(lambda conn: touched(conn, LOWEST))
     go.set()
     await holding
-    assert from_mark < 40
-    assert from_start > 3 * from_mark, "there was something to walk over"
+    # How many blocks there are to walk over depends on what stood in the index before.
+    assert from_start > 100, "there was something to walk over"
+    assert from_mark < from_start / 10

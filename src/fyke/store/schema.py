@@ -81,6 +81,11 @@ def word(name: str, length: int = 255, *, null: bool = False) -> Column[str]:
     return Column(name, String(length), nullable=null)
 
 
+# What indexes they have; several may be named, whatever the type of ddl_if says.
+PARTIAL: Any = ("sqlite", "postgresql")
+WHOLE: Any = ("mysql", "mariadb")
+
+
 def where(condition: str) -> dict[str, Any]:
     """A partial index, for those that have them."""
     return {"sqlite_where": sql_text(condition), "postgresql_where": sql_text(condition)}
@@ -176,7 +181,7 @@ tasks = table(
     big("job"),
     big("lane"),
     word("kind", 8),
-    small("state"),
+    small("state"),  # 0 ready, 1 delayed, 2 leased, 3 suspect
     big("place"),
     big("seq"),
     number("claims"),
@@ -187,8 +192,10 @@ tasks = table(
     text("url", null=False),
     text("payload", null=False),
     # Where the database has partial indexes, a task leaves the first when it is claimed and is in the
-    # second only while it is leased; elsewhere the state in the key has to do.
-    Index("tasks_claim", "lane", "job", "state", "place", **where("state = 0")),
+    # second only while it is leased; elsewhere the state in the key has to do. In a partial one it must not
+    # stand: PostgreSQL takes it as said by the condition, and finds no place without it in the key.
+    Index("tasks_claim", "lane", "job", "place", **where("state = 0")).ddl_if(dialect=PARTIAL),
+    Index("tasks_claim", "lane", "job", "state", "place").ddl_if(dialect=WHOLE),
     Index("tasks_lease", "lease", **where("lease IS NOT NULL")),
     **BUSY,
 )

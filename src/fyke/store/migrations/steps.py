@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-__all__ = ["create_index", "create_table"]
+__all__ = ["create_index", "create_table", "has_partial_indexes"]
 
 
 def create_table(name: str, *parts: Any, **options: Any) -> None:
@@ -20,3 +20,7 @@ def create_table(name: str, *parts: Any, **options: Any) -> None:
 def create_index(name: str, table: str, columns: list[str], **options: Any) -> None:
     if name not in {index["name"] for index in sa.inspect(op.get_bind()).get_indexes(table)}:
         op.create_index(name, table, columns, **options)
+
+
+def has_partial_indexes() -> bool:
+    return op.get_bind().dialect.name in ("sqlite", "postgresql")

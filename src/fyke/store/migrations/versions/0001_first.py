@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
-from fyke.store.migrations.steps import create_index, create_table
+from fyke.store.migrations.steps import create_index, create_table, has_partial_indexes
 
 revision = "0001"
 down_revision = None
@@ -595,7 +595,7 @@ def upgrade() -> None:
     create_index(
         "tasks_claim",
         "tasks",
-        ["lane", "job", "state", "place"],
+        ["lane", "job", "place"] if has_partial_indexes() else ["lane", "job", "state", "place"],
         unique=False,
         sqlite_where=sa.text("state = 0"),
         postgresql_where=sa.text("state = 0"),
