@@ -245,6 +245,25 @@ async def test_plans_come_before_the_pages_of_their_job(rig: Rig) -> None:
     assert [t.kind for t in await rig.claim(2)] == [Kind.PLAN, Kind.PAGE]
 
 
+@pytest.mark.parametrize("how", ["read", "resumed"])
+async def test_every_source_of_a_job_waits_as_the_job_does(rig: Rig, how: str) -> None:
+    """The second sitemap of a job of low rank goes before nobody."""
+    low = await rig.job(sources=[sitemap("one"), sitemap("two")], priority=-10)
+    if how == "read":
+        await read(rig, await next_plan(rig), 0)
+    else:
+        await rig.settle(outcome(await next_plan(rig), Verdict.SUCCEEDED))  # not read to its end
+        assert (await end(rig, low)).open == 0
+        await rig.resume(low)
+    usual = await rig.job(pages(3, site("b")))
+    same_lane = await rig.job(pages(3, site()))
+    await rig.hurry()
+    await rig.execute("UPDATE queues SET turn = turn - $1 WHERE job = $2", 5 * SECOND, low)
+    assert {task.job for task in await rig.claim(6)} == {usual, same_lane}
+    assert [(task.job, task.kind) for task in await rig.claim(6)] == [(low, Kind.PLAN)]
+    await rig.check()
+
+
 async def test_a_plan_that_finds_nothing_is_a_failed_job(rig: Rig) -> None:
     job = await rig.job(sources=[sitemap("index")])
     await read(rig, await next_plan(rig), 0)

@@ -116,7 +116,7 @@ async def create_job(conn: Conn, new: NewJob) -> int:
         delta.close_reason = "max_urls" if plan.cut else None
     if new.sources:
         await add_sources(conn, identity, AddSources(new.sources))
-        delta.open += int(await begin_next(conn, identity, 0, lanes, now, band))
+        delta.open += int(await begin_next(conn, identity, 0, lanes, now))
     delta.planned = not new.sources
     await write_lanes(conn, lanes.values())
     await move_jobs(conn, now, {identity: delta})

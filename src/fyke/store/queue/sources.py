@@ -19,6 +19,12 @@ from fyke.store.queue.sql import lock_lanes
 
 __all__ = ["add_sources", "begin_next", "end_source", "plan_waits"]
 
+UNREAD = ["waiting", "reading"]
+
+NEXT = """
+    SELECT number, kind, location, lane, depth, (SELECT band FROM jobs WHERE id = $1) FROM sources
+    WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1"""
+
 _lane = msgspec.json.Decoder(LaneSpec)
 
 
@@ -73,19 +79,12 @@ async def plan_waits(conn: Conn, job: int) -> bool:
     return False
 
 
-async def begin_next(
-    conn: Conn, job: int, first_seq: int, lanes: dict[int, Lane], now: int, band: int = 0
-) -> bool:
-    """Make a task of the next source; False when there is none and the plan is done."""
-    rows = await conn.fetch(
-        "SELECT number, kind, location, lane, depth FROM sources"
-        " WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1",
-        job,
-        ["waiting", "reading"],
-    )
+async def begin_next(conn: Conn, job: int, first_seq: int, lanes: dict[int, Lane], now: int) -> bool:
+    """Make a task of the next source, in the job's band; False when there is none and the plan is done."""
+    rows = await conn.fetch(NEXT, job, UNREAD)
     if not rows:
         return False
-    number, kind, location, lane_json, depth = rows[0]
+    number, kind, location, lane_json, depth, band = rows[0]
     lane = _lane.decode(lane_json)
     await conn.execute(
         "UPDATE sources SET state = 'reading', first_seq = $3 WHERE job = $1 AND number = $2",
