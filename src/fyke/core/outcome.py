@@ -48,7 +48,8 @@ COMPLETING: Final = frozenset({Verdict.SUCCEEDED, Verdict.FAILED, Verdict.SKIPPE
 
 
 class PageRow(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
-    """The result of one URL of a job, good or bad. `data_full` and `data_seo` are JSON."""
+    """The result of one URL of a job, good or bad. `data_full` and `data_seo` are JSON. A failure keeps
+    the `payload` of its task: it is what a retry carries, too."""
 
     seq: int
     url: str
@@ -71,6 +72,7 @@ class PageRow(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
     body_object: str | None = None
     body_offset: int = 0
     body_length: int = 0
+    payload: bytes | None = None
 
 
 class Compare(Struct, frozen=True, tag_field="effect", tag=True, gc=False):

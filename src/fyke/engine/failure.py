@@ -35,6 +35,7 @@ def outcome_of(error: Exception, task: Task, policy: RetryPolicy, chance: float)
             error_class=error_class,
             error_message=message,
             retry_count=task.attempt - 1,
+            payload=task.payload or None,
         )
         return Outcome(task.id, task.lane, task.claims, Verdict.FAILED, (row,), error_class=error_class)
     if task.kind == Kind.FINISH:  # the job ends without its exports, rather than never

@@ -348,6 +348,7 @@ class PageHandler:
             error_class=error_class,
             error_message=stopped.message,
             retry_count=task.attempt - 1,
+            payload=task.payload or None,
             strategy_used=page.strategy if page else None,
             proxy_used=page.proxy if page else None,
             elapsed_ms=int(page.elapsed * 1000) if page else 0,

@@ -20,8 +20,9 @@ from fyke.store.conn import Conn, Row
 if TYPE_CHECKING:
     from fyke.store.queue.progress import JobDelta
     from fyke.store.queue.settle import TaskRow
+    from fyke.store.queue.upkeep import Held
 
-__all__ = ["CHANGE_COLUMNS", "PAGE_COLUMNS", "apply_effects"]
+__all__ = ["CHANGE_COLUMNS", "PAGE_COLUMNS", "apply_effects", "save_pages"]
 
 Pairs = Sequence[tuple["TaskRow", Outcome]]
 
@@ -49,6 +50,7 @@ PAGE_COLUMNS = [
     "body_object",
     "body_offset",
     "body_length",
+    "payload",
 ]
 
 CHANGE_COLUMNS = [
@@ -86,7 +88,7 @@ async def apply_effects(conn: Conn, now: int, pairs: Pairs, delta: "Callable[[in
         for effect in outcome.effects:
             found.setdefault(type(effect), []).append((row, effect))
     if PageRow in found:
-        await _save_pages(conn, found[PageRow])
+        await save_pages(conn, found[PageRow])
     if Compare in found:
         await _compare(conn, found[Compare])
     for _, effect in found.get(SaveChanges, ()):
@@ -101,7 +103,8 @@ async def apply_effects(conn: Conn, now: int, pairs: Pairs, delta: "Callable[[in
         end.error_message = effect.error_message
 
 
-async def _save_pages(conn: Conn, pages: "Sequence[tuple[TaskRow, PageRow]]") -> None:
+async def save_pages(conn: Conn, pages: "Sequence[tuple[TaskRow | Held, PageRow]]") -> None:
+    """Write the results of tasks; a page's earlier row gives way."""
     rows = [
         (
             task.job,
@@ -127,6 +130,7 @@ async def _save_pages(conn: Conn, pages: "Sequence[tuple[TaskRow, PageRow]]") ->
             p.body_object,
             p.body_offset,
             p.body_length,
+            p.payload.decode() if p.payload is not None else None,
         )
         for task, p in pages
     ]

@@ -1,8 +1,9 @@
 """Retry: failed pages become tasks again, at their old places in the job.
 
-Their rows stay, as `queued`, until the new results take their place. A chunk of pages is one transaction;
-locks are taken as everywhere: lanes, then the job, then its rows. A job that had ended stays so until
-the last chunk, so it cannot end again in between; one whose retry was cut off goes on by a resume.
+Their rows stay, as `queued`, until the new results take their place; what their tasks carried (how deep a
+page lies whose links are followed) stands in them, and goes along again. A chunk of pages is one
+transaction; locks are taken as everywhere: lanes, then the job, then its rows. A job that had ended stays
+so until the last chunk, so it cannot end again in between; one whose retry was cut off goes on by a resume.
 """
 
 import asyncio
@@ -26,11 +27,10 @@ __all__ = ["ERROR_CLASSES", "failed_pages", "retry_job", "retry_pages"]
 CHUNK = 500
 WINDOW = 5_000  # pages looked at by one read
 LONGEST_WAIT = 60.0  # seconds for a job that writes its exports between two chunks
-FOLLOW = b'{"follow":0}'  # as jobs.follow writes it
 FAILED = ["failed", "quarantined"]
 ERROR_CLASSES = tuple(sorted(value for name, value in vars(ErrorClass).items() if name.isupper()))
 
-Page = tuple[int, str]
+Page = tuple[int, str, bytes]  # its place, its URL, and what its task carried
 
 
 async def retry_job(
@@ -44,7 +44,7 @@ async def retry_job(
     that had ended goes on if there were any."""
     if error_class is not None and error_class not in ERROR_CLASSES:
         raise UnknownName("error class", error_class, ERROR_CLASSES)
-    payload = await database.read(partial(_payload, job=job))
+    await database.read(partial(_state, job=job))
     count = 0
     tasks: list[NewTask] = []
     after: int | None = -1
@@ -53,7 +53,7 @@ async def retry_job(
             partial(failed_pages, job=job, after=after, error_class=error_class)
         )
         chosen = [page for page in pages if host is None or host_of(page[1]) == host]
-        tasks += [NewTask(Kind.PAGE, seq, lane_for(url), url, payload) for seq, url in chosen]
+        tasks += [NewTask(Kind.PAGE, seq, lane_for(url), url, payload) for seq, url, payload in chosen]
         while len(tasks) > CHUNK:
             count += await _retry_chunk(database, job, tasks[:CHUNK], last=False)
             del tasks[:CHUNK]
@@ -83,17 +83,6 @@ async def _state(conn: Conn, job: int, lock: str = "") -> tuple[str, int]:
     return state, band
 
 
-async def _payload(conn: Conn, job: int) -> bytes:
-    """What the job's page tasks carry: where it follows links, those that are tried again do so too."""
-    await _state(conn, job)
-    rows = await conn.fetch(
-        "SELECT 1 FROM jobs WHERE id = $1 AND source_kind = 'site'"
-        " AND NOT EXISTS (SELECT 1 FROM sources s WHERE s.job = jobs.id AND s.kind = 'sitemap')",
-        job,
-    )
-    return FOLLOW if rows else b""
-
-
 async def failed_pages(
     conn: Conn, job: int, after: int, error_class: str | None
 ) -> tuple[int | None, list[Page]]:
@@ -103,14 +92,14 @@ async def failed_pages(
     )
     last = edge[0][0] if edge else None
     rows = await conn.fetch(
-        "SELECT seq, url, error_class FROM pages"
+        "SELECT seq, url, coalesce(payload, ''), error_class FROM pages"
         " WHERE job = $1 AND seq > $2 AND seq <= $3 AND state IN $4 ORDER BY seq",
         job,
         after,
         (1 << 63) - 1 if last is None else last,
         FAILED,
     )
-    return last, [(row[0], row[1]) for row in rows if error_class in (None, row[2])]
+    return last, [(row[0], row[1], row[2].encode()) for row in rows if error_class in (None, row[3])]
 
 
 async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask], last: bool = True) -> int:

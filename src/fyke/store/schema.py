@@ -307,6 +307,7 @@ pages = table(
     word("body_object", 255, null=True),
     big("body_offset"),
     big("body_length"),
+    text("payload"),  # of a failure: what its task carried
 )
 
 changes = table(

@@ -14,6 +14,7 @@ from fyke.core.handler import Context, Handler
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Effect, Outcome
 from fyke.core.task import JobInfo, Kind, Task
+from fyke.jobs.follow import MOST_DEPTH
 from fyke.jobs.submit import JobRequest
 from fyke.store.conn import Conn
 from fyke.store.jobs import Job, cancel_job, resume_job
@@ -220,6 +221,21 @@ async def test_failures_run_again_at_their_places(here: Bench, shop: Site) -> No
     full = table(await here.export(job.id, "full.csv"))
     assert [row["h1"] for row in full] == ["Thing 0", "one", "Thing 2", "three", "Thing 4", "Thing 5"]
     assert await again() == 0
+
+
+async def test_a_page_that_runs_again_lies_as_deep_as_it_did(here: Bench, shop: Site) -> None:
+    """Its links are followed, but no further than before."""
+    for number in range(MOST_DEPTH + 3):
+        linking = Reply(f'<title>{number}</title><a href="/{number + 1}">on</a>'.encode())
+        late = number in (MOST_DEPTH - 1, MOST_DEPTH)
+        shop.pages[f"/{number}"] = [Reply(b"", status=403), linking] if late else linking
+    job = await here.crawl(JobRequest(site=shop.url("/0"), options=options()))
+    assert (job.total, job.failed) == (MOST_DEPTH, 1)
+    for total in (MOST_DEPTH + 1, MOST_DEPTH + 1):
+        assert await retry_job(here.database, job.id, here.policies.lane_for) == 1
+        done = await here.run(job.id)
+        assert done.total == total
+    assert (done.state, done.failed) == ("succeeded", 0)
 
 
 async def test_a_retry_of_a_stopped_job_goes_on_with_it(here: Bench, shop: Site) -> None:

@@ -12,7 +12,7 @@ from fyke.core.outcome import PageRow, Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.task import Kind
 from fyke.store.conn import Conn
-from fyke.store.effects import PAGE_COLUMNS
+from fyke.store.effects import save_pages
 from fyke.store.queue.lanes import Lane
 from fyke.store.queue.progress import JobDelta, move_jobs
 from fyke.store.queue.settle import back_to_queue
@@ -136,28 +136,16 @@ async def _suspect(conn: Conn, tasks: Sequence[Held], alone: set[int], now: int)
 async def _quarantine(conn: Conn, tasks: Sequence[Held], now: int) -> None:
     """Set tasks aside that have killed their workers: done, as failures, for a person to look at."""
     await conn.execute("DELETE FROM tasks WHERE id IN $1", [t.id for t in tasks])
-    for task in tasks:
-        if task.dedupe is not None:
-            await conn.execute("DELETE FROM dedupe_keys WHERE dedupe = $1", task.dedupe)
+    keys = [t.dedupe for t in tasks if t.dedupe is not None]
+    if keys:
+        await conn.execute("DELETE FROM dedupe_keys WHERE dedupe IN $1", keys)
     await conn.insert(
         "finished",
         ("task", "job", "lease", "claims", "kind", "seq", "verdict", "at"),
         [(t.id, t.job, t.lease, t.claims, t.kind, t.seq, Verdict.QUARANTINED, now) for t in tasks],
     )
-    row = PageRow(0, "", "quarantined", now, error_class=ErrorClass.WORKER_KILLED)
     message = f"its worker died {STRIKES} times while it ran alone"
-    names = [c for c in PAGE_COLUMNS if c not in ("job", "seq", "task", "url", "error_message")]
-    await conn.insert(
-        "pages",
-        ("job", "seq", "task", "url", "error_message", *names),
-        [
-            (t.job, t.seq, t.id, t.url, message, *(getattr(row, n) for n in names))
-            for t in tasks
-            if t.kind == Kind.PAGE
-        ],
-        on="update",
-        key="job,seq",
-    )
+    await save_pages(conn, [(t, _row(t, now, message)) for t in tasks if t.kind == Kind.PAGE])
     deltas: dict[int, JobDelta] = {}
     for task in tasks:
         if task.kind == Kind.FINISH:  # the job ends without its exports, rather than never
@@ -171,6 +159,18 @@ async def _quarantine(conn: Conn, tasks: Sequence[Held], now: int) -> None:
         else:
             delta.error_message = message
     await move_jobs(conn, now, deltas)
+
+
+def _row(task: Held, now: int, message: str) -> PageRow:
+    return PageRow(
+        task.seq,
+        task.url,
+        Verdict.QUARANTINED,
+        now,
+        error_class=ErrorClass.WORKER_KILLED,
+        error_message=message,
+        payload=task.payload.encode() or None,
+    )
 
 
 async def promote(conn: Conn) -> int:

@@ -401,6 +401,11 @@ def upgrade() -> None:
         sa.Column("body_object", sa.String(length=255), nullable=True),
         sa.Column("body_offset", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("body_length", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column(
+            "payload",
+            sa.Text().with_variant(mysql.LONGTEXT(), "mariadb").with_variant(mysql.LONGTEXT(), "mysql"),
+            nullable=True,
+        ),
         sa.PrimaryKeyConstraint("job", "seq"),
         mysql_charset="utf8mb4",
         mysql_collate="utf8mb4_bin",
