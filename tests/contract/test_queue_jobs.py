@@ -409,18 +409,26 @@ async def test_cancelling_hands_out_no_more_and_lets_finish_what_runs(rig: Rig) 
     ended = await end(rig, job)
     assert (ended.state, ended.succeeded, ended.open) == ("cancelled", 2, 3)
     await rig.check()
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="is cancelled: only a queued or running job"):
         await rig.cancel(job)
 
 
 async def test_cancelling_a_job_of_which_nothing_runs_ends_it(rig: Rig) -> None:
     job = await rig.job(pages(2))
     await rig.cancel(job)
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="is cancelling and about to end"):
         await rig.cancel(job)
     assert (await end(rig, job)).state == "cancelled"
     with pytest.raises(JobNotFound):
         await rig.cancel(job + 1)
+
+
+async def test_a_job_that_writes_its_exports_cannot_be_cancelled_and_says_why(rig: Rig) -> None:
+    job = await rig.job(pages(1))
+    await rig.finish(await rig.claim())
+    with pytest.raises(Conflict, match="is running and about to end"):
+        await rig.cancel(job)
+    assert (await end(rig, job)).state == "succeeded"
 
 
 async def test_what_a_cancelled_job_put_back_waits_for_its_resumption(rig: Rig) -> None:

@@ -223,7 +223,9 @@ async def cancel_job(conn: Conn, job: int) -> Job:
     """Hand out no more of the job's tasks; what runs may finish."""
     now = await conn.now()
     found = await _lock(conn, job)
-    if found.state not in ("queued", "running") or found.phase != "crawl":
+    if found.state not in ENDED and found.phase != "crawl":
+        raise Conflict(f"the job is {found.state} and about to end: nothing of it can be cancelled any more")
+    if found.state not in ("queued", "running"):
         raise Conflict(f"the job is {found.state}: only a queued or running job can be cancelled")
     await conn.execute("UPDATE jobs SET state = 'cancelling', stop = 'cancel' WHERE id = $1", job)
     await move_jobs(conn, now, {job: JobDelta()})
