@@ -142,12 +142,12 @@ async def results(database: Database, now: int) -> None:
         database, "finished", ("task", "job", "lease", "claims", "kind", "seq", "verdict", "at"), finished
     )
     snapshots = [
-        (key16(f"{ENDED} {n}"), "product", "http://x.test/", "d9.test", "{}", old, ENDED) for n in range(ROWS)
+        (key16(f"{ENDED} {n}"), "product", "http://x.test/", "d9.test", "{}", old) for n in range(ROWS)
     ]
     await put(
         database,
         "snapshots",
-        ("url_key", "target", "url", "domain", "last_data", "last_crawl_at", "last_job"),
+        ("url_key", "target", "url", "domain", "last_data", "last_crawl_at"),
         snapshots,
     )
     exports = [(10 * n + m, n, "full", f"f{m}", "o", old) for n in range(OLD, JOBS) for m in range(3)]

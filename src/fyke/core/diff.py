@@ -23,7 +23,6 @@ class Snapshot(Struct, frozen=True, gc=False):
     last_h1: str | None
     last_data: bytes
     last_crawl_at: int
-    last_job: int
 
 
 _decode = msgspec.json.Decoder().decode

@@ -10,7 +10,6 @@ State = Literal["queued", "running", "cancelling", "succeeded", "partial", "fail
 
 STATES: Final = ("queued", "running", "cancelling", "succeeded", "partial", "failed", "stopped", "cancelled")
 ENDED: Final = frozenset({"succeeded", "partial", "failed", "stopped", "cancelled"})
-TASK_STATES: Final = ("queued", "running", "succeeded", "failed", "cancelled", "quarantined")
 EXPORT_TYPES: Final = ("full", "seo", "diff")
 EXPORT_FORMATS: Final = ("csv", "xlsx", "json", "jsonl", "parquet", "warc")
 

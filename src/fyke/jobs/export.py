@@ -16,8 +16,9 @@ from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES
 from fyke.core.outcome import SaveExport
 from fyke.objects.protocol import ObjectStore
 from fyke.store.conn import Conn, Database
+from fyke.store.exports import register_export
 from fyke.store.jobs import get_job
-from fyke.store.pages import read_changes, read_pages, save_export
+from fyke.store.pages import read_changes, read_pages
 
 __all__ = ["ExportParts", "Written", "export_job", "export_prefix", "exports_of", "make_export"]
 
@@ -85,7 +86,7 @@ async def export_job(parts: ExportParts, job: int, kind: str, format: str) -> Sa
     """Make an export on demand, of whatever the job has by now, and register it."""
     await parts.database.read(lambda conn: get_job(conn, job))
     export = await make_export(parts, job, kind, format)
-    await parts.database.write(lambda conn: save_export(conn, export))
+    await parts.database.write(lambda conn: register_export(conn, export))
     return export
 
 

@@ -16,6 +16,7 @@ from fyke.core.outcome import (
     SaveRobots,
 )
 from fyke.store.conn import Conn, Row
+from fyke.store.exports import register_export
 
 if TYPE_CHECKING:
     from fyke.store.queue.progress import JobDelta
@@ -95,8 +96,8 @@ async def apply_effects(conn: Conn, now: int, pairs: Pairs, delta: "Callable[[in
         await _save_changes(conn, effect)
     if SaveRobots in found:
         await _save_robots(conn, [effect for _, effect in found[SaveRobots]])
-    if SaveExport in found:
-        await _save_exports(conn, [effect for _, effect in found[SaveExport]])
+    for _, effect in sorted(found.get(SaveExport, ()), key=lambda item: item[1].id):
+        await register_export(conn, effect)
     for _, effect in found.get(EndJob, ()):
         end = delta(effect.job)
         end.ended = True
@@ -141,13 +142,12 @@ async def _compare(conn: Conn, items: "Sequence[tuple[TaskRow, Compare]]") -> No
     """Set what was read beside the last snapshots: the rows of the diff, and the new snapshots."""
     keyed = sorted(((key16(e.url), task.job, e) for task, e in items), key=lambda item: item[:2])
     rows = await conn.fetch(
-        "SELECT url_key, target, url, domain, last_hash, last_title, last_h1, last_data, last_crawl_at,"
-        " last_job FROM snapshots WHERE url_key IN $1",
+        "SELECT url_key, target, url, domain, last_hash, last_title, last_h1, last_data, last_crawl_at"
+        " FROM snapshots WHERE url_key IN $1",
         [key for key, _, _ in keyed],
     )
     known = {
-        (bytes(r[0]), r[1]): Snapshot(r[2], r[3], r[1], r[4], r[5], r[6], r[7].encode(), r[8], r[9])
-        for r in rows
+        (bytes(r[0]), r[1]): Snapshot(r[2], r[3], r[1], r[4], r[5], r[6], r[7].encode(), r[8]) for r in rows
     }
     changes: list[Row] = []
     fresh: dict[tuple[bytes, str], Row] = {}
@@ -162,9 +162,9 @@ async def _compare(conn: Conn, items: "Sequence[tuple[TaskRow, Compare]]") -> No
             if before is not None:
                 gone.append((key, seen.target))
         elif change is not None and change.change_type == UNCHANGED:
-            same[key, seen.target] = (key, seen.target, seen.at, job)
+            same[key, seen.target] = (key, seen.target, seen.at)
         else:
-            fresh[key, seen.target] = _snapshot_row(key, job, seen)
+            fresh[key, seen.target] = _snapshot_row(key, seen)
     await conn.insert("changes", CHANGE_COLUMNS, changes, on="update", key="job,seq")
     await conn.insert(
         "snapshots",
@@ -178,17 +178,16 @@ async def _compare(conn: Conn, items: "Sequence[tuple[TaskRow, Compare]]") -> No
             "last_h1",
             "last_data",
             "last_crawl_at",
-            "last_job",
         ],
         list(fresh.values()),
         on="update",
         key="url_key,target",
     )
-    await conn.update("snapshots", ("url_key", "target"), ("last_crawl_at", "last_job"), list(same.values()))
+    await conn.update("snapshots", ("url_key", "target"), ("last_crawl_at",), list(same.values()))
     await _forget(conn, gone)
 
 
-def _snapshot_row(key: bytes, job: int, seen: Compare) -> Row:
+def _snapshot_row(key: bytes, seen: Compare) -> Row:
     return (
         key,
         seen.target,
@@ -199,7 +198,6 @@ def _snapshot_row(key: bytes, job: int, seen: Compare) -> Row:
         clean(seen.h1, 4000),
         seen.data.decode(),
         seen.at,
-        job,
     )
 
 
@@ -246,20 +244,4 @@ async def _save_robots(conn: Conn, effects: Sequence[SaveRobots]) -> None:
         ],
         on="update",
         key="origin_key",
-    )
-
-
-async def _save_exports(conn: Conn, effects: Sequence[SaveExport]) -> None:
-    rows = [
-        (e.id, e.job, e.type, e.format, e.object, e.size, e.rows, e.created_at)
-        for e in sorted(effects, key=lambda e: e.id)
-    ]
-    for row in rows:  # an export made again takes the place of the one before
-        await conn.execute(
-            "DELETE FROM exports WHERE job = $1 AND type = $2 AND format = $3", row[1], row[2], row[3]
-        )
-    await conn.insert(
-        "exports",
-        ("id", "job", "type", "format", "object", "size_bytes", "row_count", "created_at"),
-        rows,
     )

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fyke.core.diff import Snapshot
 from fyke.core.ids import key16
-from fyke.core.outcome import Change, SaveExport
+from fyke.core.outcome import Change
 from fyke.store.conn import Conn, Row
 from fyke.store.jobs import Job, previous_of
 
@@ -17,7 +17,6 @@ __all__ = [
     "listings_before",
     "read_changes",
     "read_pages",
-    "save_export",
     "sources_of",
 ]
 
@@ -37,7 +36,7 @@ REST = {
 }
 
 SNAPSHOTS = """
-    SELECT url_key, url, domain, target, last_hash, last_title, last_h1, last_data, last_crawl_at, last_job
+    SELECT url_key, url, domain, target, last_hash, last_title, last_h1, last_data, last_crawl_at
     FROM snapshots WHERE url_key IN $1 AND target = $2"""
 
 MOST_LISTINGS = 20  # earlier jobs looked at for one whose list was read and crawled to its end
@@ -117,9 +116,7 @@ async def absent(
     if not keys:
         return last, []
     known = await conn.fetch(SNAPSHOTS, sorted(keys), target)
-    by_key = {
-        bytes(r[0]): Snapshot(r[1], r[2], r[3], r[4], r[5], r[6], r[7].encode(), r[8], r[9]) for r in known
-    }
+    by_key = {bytes(r[0]): Snapshot(r[1], r[2], r[3], r[4], r[5], r[6], r[7].encode(), r[8]) for r in known}
     return last, [by_key[key] for key in keys if key in by_key]
 
 
@@ -129,16 +126,3 @@ async def last_change(conn: Conn, job: int, at_least: int) -> int:
         "SELECT seq FROM changes WHERE job = $1 AND seq >= $2 ORDER BY seq DESC LIMIT 1", job, at_least
     )
     return int(rows[0][0]) if rows else at_least - 1
-
-
-async def save_export(conn: Conn, export: SaveExport) -> None:
-    """Register an export that was made on demand; it takes the place of the one before."""
-    e = export
-    await conn.execute(
-        "DELETE FROM exports WHERE job = $1 AND type = $2 AND format = $3", e.job, e.type, e.format
-    )
-    await conn.insert(
-        "exports",
-        ("id", "job", "type", "format", "object", "size_bytes", "row_count", "created_at"),
-        [(e.id, e.job, e.type, e.format, e.object, e.size, e.rows, e.created_at)],
-    )

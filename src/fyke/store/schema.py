@@ -339,7 +339,6 @@ snapshots = table(
     text("last_h1"),
     text("last_data", null=False),
     big("last_crawl_at"),
-    big("last_job"),
 )
 
 exports = table(
@@ -353,7 +352,6 @@ exports = table(
     big("row_count"),
     big("created_at"),
     Index("exports_job", "job", "type", "format", unique=True),
-    Index("exports_created", "created_at", "id"),
 )
 
 metrics = table(

@@ -16,8 +16,8 @@ from fyke.core.outcome import Verdict
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.add import Plan, write_tasks
-from fyke.store.queue.lanes import OWN_BAND
-from fyke.store.queue.sql import lock_lanes, write_lanes
+from fyke.store.queue.lanes import OWN_BAND, Lane
+from fyke.store.queue.sql import write_lanes
 
 __all__ = ["FINISH_LANE", "JobDelta", "JobState", "move_jobs", "step"]
 
@@ -196,6 +196,6 @@ async def add_finish_tasks(conn: Conn, jobs: list[int], now: int) -> None:
         )
         for job in jobs
     ]
-    lanes = await lock_lanes(conn, [])
+    lanes: dict[int, Lane] = {}
     await write_tasks(conn, 0, Plan(tasks, 0, 0, False, OWN_BAND), lanes, now)
     await write_lanes(conn, lanes.values())

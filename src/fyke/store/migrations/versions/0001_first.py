@@ -134,7 +134,6 @@ def upgrade() -> None:
         mysql_engine="InnoDB",
         mysql_row_format="DYNAMIC",
     )
-    create_index("exports_created", "exports", ["created_at", "id"], unique=False)
     create_index("exports_job", "exports", ["job", "type", "format"], unique=True)
     create_table(
         "finished",
@@ -509,7 +508,6 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column("last_crawl_at", sa.BigInteger(), server_default="0", nullable=False),
-        sa.Column("last_job", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("url_key", "target"),
         mysql_charset="utf8mb4",
         mysql_collate="utf8mb4_bin",
