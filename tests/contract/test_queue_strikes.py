@@ -1,7 +1,13 @@
 """Tasks that kill their workers are found out; innocents are not."""
 
+import asyncio
+
+import pytest
+
 from fyke.core.outcome import PageRow, Verdict
 from fyke.core.task import Kind
+from fyke.store.conn import Conn
+from fyke.store.queue.add import lane_of
 from tests.contract.rig import Rig, outcome, page, pages, site
 
 
@@ -195,4 +201,45 @@ async def test_a_last_task_that_kills_ends_its_job_without_it(rig: Rig) -> None:
     assert (ended.state, ended.phase) == ("succeeded", "done")
     assert ended.error_message is not None
     assert "died" in ended.error_message
+    await rig.check()
+
+
+async def hold(rig: Rig, sql: str, *args: object) -> tuple[asyncio.Event, "asyncio.Task[None]"]:
+    """Somebody holds the rows of a statement until the event is set."""
+    held, go = asyncio.Event(), asyncio.Event()
+
+    async def work(conn: Conn) -> None:
+        await conn.fetch(sql + "{lock}", *args)
+        held.set()
+        await go.wait()
+
+    holding = asyncio.create_task(rig.database.write(work))
+    await held.wait()
+    return go, holding
+
+
+@pytest.mark.parametrize("what", ["lane", "job"])
+async def test_what_somebody_holds_does_not_keep_other_suspects_waiting(rig: Rig, what: str) -> None:
+    if not rig.database.shared:
+        pytest.skip("where one process writes, nobody else holds anything")
+    held = await rig.job(pages(1, site("a")))
+    free = await rig.job(pages(1, site("b")))
+    await rig.claim()
+    await rig.die()
+    if what == "lane":
+        go, holding = await hold(rig, "SELECT id FROM lanes WHERE id = $1", lane_of(site("a")))
+    else:
+        go, holding = await hold(rig, "SELECT id FROM jobs WHERE id = $1", held)
+    try:
+        async with asyncio.timeout(5):
+            task = await rig.claim_alone()
+            assert task is not None
+            assert task.job == free
+            assert await rig.claim_alone() is None, "asked for again for a while, not waited for"
+    finally:
+        go.set()
+        await holding
+    task = await rig.claim_alone()
+    assert task is not None
+    assert task.job == held
     await rig.check()

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from fyke.core.task import JobInfo
 from fyke.store.queue.lanes import Lane, slots, turn_at
 
 __all__ = ["JobRow", "QueueRow", "Take", "choose"]
@@ -35,10 +36,24 @@ class JobRow(Struct):
     """A job as a claim sees it, locked."""
 
     id: int
-    open: bool
+    state: str
+    phase: str
+    stop: str | None
     band: int
     cap: int
     in_flight: int
+    options: str
+    definition: bytes
+
+    def room(self, want: int) -> int:
+        """How many of `want` tasks more of it may run. What runs alone is looked for with the same rule in
+        SQL, see `sql.RUNNABLE`."""
+        if self.phase != "crawl" or self.stop is not None:
+            return 0
+        return min(want, self.cap - self.in_flight) if self.cap else want
+
+    def info(self) -> JobInfo:
+        return JobInfo(self.id, self.options.encode(), bytes(self.definition))
 
 
 class Take(Struct):
@@ -83,9 +98,9 @@ def _from_lane(
     takes: list[Take] = []
     for queue in sorted(queues, key=lambda q: q.turn):
         job = jobs.get(queue.job)
-        if job is None or not job.open:
+        if job is None:
             continue
-        room = min(want, queue.queued, job.cap - job.in_flight if job.cap else want)
+        room = job.room(min(want, queue.queued))
         if room <= 0:
             continue
         starts = slots(lane, room, now)

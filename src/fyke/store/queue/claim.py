@@ -1,32 +1,29 @@
 """Claiming: one short transaction that hands out tasks and is the politeness decision besides.
 
-Rows are locked in one order everywhere: lanes, then jobs, then tasks. A claim never waits for a lock:
-lanes and jobs that somebody holds are left out. Under a lane's lock nobody else touches its queues or
-its ready tasks.
+Rows are locked in one order: lanes, then jobs, then tasks. A claim waits for no lock but that of its own
+lease: lanes and jobs that somebody holds are left out. Under a lane's lock nobody else touches its queues
+or its ready tasks.
+
+Two lanes come after the job that they are for: one that was not there before a task came for it, and that
+of the last tasks of jobs (`fyke:finish`), because only under a job's lock it shows that it is over. Two
+transactions that meet there the wrong way round are told apart by the database, and one is run again.
 """
 
-from collections.abc import Sequence
-from enum import IntEnum
+from collections.abc import Iterable, Mapping, Sequence
 
 from fyke.core.errors import LeaseLost
 from fyke.core.queue import Share
-from fyke.core.task import Batch, JobInfo, Task
+from fyke.core.task import Batch, Task
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.choose import JobRow, QueueRow, Take, choose
 from fyke.store.queue.lanes import AGEING, LANE_COLUMNS, OWN_BAND, Lane
 from fyke.store.queue.sql import TASK_COLUMNS, runnable_suspects, write_lanes
 
-__all__ = ["TaskState", "check_lease", "claim"]
+__all__ = ["LEASE", "LOWEST", "READY_TASKS", "as_task", "check_lease", "claim", "lock_jobs"]
 
 IDLE = 500_000  # µs after which an idle worker asks again of its own accord
 FULL = 10_000  # µs after which it does where only caps keep it from work
-
-
-class TaskState(IntEnum):
-    READY = 0
-    DELAYED = 1
-    LEASED = 2
-    SUSPECT = 3
+LOWEST = -(1 << 62)
 
 
 # With it, the task that runs alone under the lease.
@@ -91,20 +88,14 @@ async def claim(conn: Conn, lease: int, want: int, share: Share = Share.ALL) -> 
         return Batch([], {}, _retry_in(heads, now), suspects)
     ids = [lane.id for lane in lanes]
     queues = [QueueRow(*row) for row in await conn.fetch(QUEUES, ids)]
-    rows = await conn.fetch(JOBS, sorted({queue.job for queue in queues}))
-    jobs = {r[0]: JobRow(r[0], _open(r), r[4], r[5], r[6]) for r in rows}
-    jobs[0] = JobRow(0, True, OWN_BAND, 0, 0)  # Fyke's own tasks: a job without a row, always open
-    before = {lane.id: lane.queued for lane in lanes}
+    jobs = await lock_jobs(conn, {queue.job for queue in queues})
     takes = choose(lanes, queues, jobs, want, now)
     tasks = await _take(conn, takes, lease, now) if takes else []
-    await _heal(lanes, queues, before)
+    _heal(lanes, queues)
     await write_lanes(conn, lanes)
     await _write_queues(conn, takes)
-    await _write_jobs(conn, takes, rows, now)
-    chosen = {task.job for task in tasks}
-    infos = {0: JobInfo(0, b"{}")} | {
-        r[0]: JobInfo(r[0], r[7].encode(), bytes(r[8])) for r in rows if r[0] in chosen
-    }
+    await _write_jobs(conn, takes, jobs, now)
+    infos = {identity: jobs[identity].info() for identity in {0, *[task.job for task in tasks]}}
     if len(tasks) >= want:
         return Batch(tasks, infos, 0, suspects)
     # When all jobs are at their caps, a settling brings room, and wakes who is in the same process.
@@ -112,9 +103,12 @@ async def claim(conn: Conn, lease: int, want: int, share: Share = Share.ALL) -> 
     return Batch(tasks, infos, max(least, _soonest(lanes, now)), suspects)
 
 
-def _open(row: Row) -> bool:
-    _, state, phase, stop, *_ = row
-    return state in ("queued", "running") and phase == "crawl" and stop is None
+async def lock_jobs(conn: Conn, ids: Iterable[int]) -> dict[int, JobRow]:
+    """Lock jobs in the order of their ids, but for those that somebody holds."""
+    jobs = {row[0]: JobRow(*row) for row in await conn.fetch(JOBS, sorted(ids))}
+    # Fyke's own tasks are of a job without a row, that is always open.
+    jobs[0] = JobRow(0, "running", "crawl", None, OWN_BAND, 0, 0, "{}", b"")
+    return jobs
 
 
 async def _lock_lanes(conn: Conn, heads: Row, want: int, now: int) -> list[Lane]:
@@ -168,15 +162,13 @@ async def _take(conn: Conn, takes: Sequence[Take], lease: int, now: int) -> list
         elif mine:
             take.queue.low = mine[-1][4]
         for row, start in zip(mine, take.starts, strict=False):
-            tasks.append(_task(row, max(0, start - now), take.lane.spacing))
+            tasks.append(as_task(row, max(0, start - now), take.lane.spacing))
         del take.starts[len(mine) :]
     return tasks
 
 
-LOWEST = -(1 << 62)
-
-
-def _task(row: Row, wait: int, spacing: int, *, alone: bool = False) -> Task:
+def as_task(row: Row, wait: int, spacing: int, *, alone: bool = False) -> Task:
+    """The task of a row as it was before it was claimed."""
     identity, job, lane, kind, _place, seq, claims, attempt, url, payload = row
     return Task(
         id=identity,
@@ -194,7 +186,7 @@ def _task(row: Row, wait: int, spacing: int, *, alone: bool = False) -> Task:
     )
 
 
-async def _heal(lanes: Sequence[Lane], queues: Sequence[QueueRow], before: dict[int, int]) -> None:
+def _heal(lanes: Sequence[Lane], queues: Sequence[QueueRow]) -> None:
     """A lane's count is the sum of its active queues', all of which were read."""
     sums: dict[int, int] = {}
     for queue in queues:
@@ -209,11 +201,11 @@ async def _write_queues(conn: Conn, takes: Sequence[Take]) -> None:
     await conn.update("queues", ("lane", "job"), ("queued", "low", "turn"), rows)
 
 
-async def _write_jobs(conn: Conn, takes: Sequence[Take], rows: Sequence[Row], now: int) -> None:
+async def _write_jobs(conn: Conn, takes: Sequence[Take], jobs: Mapping[int, JobRow], now: int) -> None:
     taken: dict[int, int] = {}
     for take in takes:
         taken[take.queue.job] = taken.get(take.queue.job, 0) + len(take.starts)
     await conn.update("jobs", ("id",), ("+in_flight",), sorted((j, n) for j, n in taken.items() if j and n))
-    fresh = [row[0] for row in rows if row[1] == "queued" and taken.get(row[0])]
+    fresh = [job for job, amount in taken.items() if amount and jobs[job].state == "queued"]
     if fresh:
         await conn.execute(BEGIN_JOBS, fresh, now)

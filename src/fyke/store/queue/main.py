@@ -17,11 +17,12 @@ from fyke.store.conn import Conn, Database
 from fyke.store.queue import upkeep
 from fyke.store.queue.claim import check_lease, claim
 from fyke.store.queue.settle import settle
-from fyke.store.queue.suspects import claim_suspect
+from fyke.store.queue.suspects import HELD, claim_suspect
 
 __all__ = ["SqlQueue"]
 
 LOOK_AGAIN = 100_000  # µs
+PATIENCE = 20  # tries to claim a suspect whose lane or job others hold: who asks has put all else down for it
 
 
 class SqlQueue:
@@ -64,7 +65,12 @@ class SqlQueue:
         return batch
 
     async def claim_suspect(self, lease: int) -> Batch:
-        return await self._hand_out(lease, lambda conn: claim_suspect(conn, lease, self.share))
+        for _ in range(PATIENCE):
+            batch = await self._hand_out(lease, lambda conn: claim_suspect(conn, lease, self.share))
+            if batch.tasks or batch.retry_in > HELD:
+                break
+            await asyncio.sleep(batch.retry_in / SECOND)
+        return batch
 
     async def _hand_out(self, lease: int, claim_some: Callable[[Conn], Awaitable[Batch]]) -> Batch:
         """Claim. When a connection breaks, nobody knows whether the claim has happened: what it took would

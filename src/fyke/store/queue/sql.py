@@ -11,6 +11,7 @@ __all__ = ["TASK_COLUMNS", "lock_lanes", "runnable_suspects", "write_lanes"]
 TASK_COLUMNS = "id, job, lane, kind, place, seq, claims, attempt, url, payload"
 
 LOCK_LANES = f"SELECT {LANE_COLUMNS} FROM lanes WHERE id IN $1 ORDER BY id {{lock}}"
+TAKE_LANES = f"SELECT {LANE_COLUMNS} FROM lanes WHERE id IN $1 ORDER BY id {{skip}}"
 
 DUE_SUSPECTS = "SELECT task FROM suspects WHERE due <= $1 ORDER BY due LIMIT $2"
 MOST_SUSPECTS = 2000
@@ -35,9 +36,12 @@ async def runnable_suspects(conn: Conn, now: int, most: int, share: Share) -> Se
     return await conn.fetch(runnable, [row[0] for row in due], now, most) if due else []
 
 
-async def lock_lanes(conn: Conn, ids: Iterable[int]) -> dict[int, Lane]:
-    """Lock lanes in the order of their ids, waiting for whoever holds them."""
-    rows = await conn.fetch(LOCK_LANES, sorted(set(ids)))
+async def lock_lanes(conn: Conn, ids: Iterable[int], *, skip: bool = False) -> dict[int, Lane]:
+    """Lock lanes in the order of their ids, waiting for whoever holds them, or leaving those out."""
+    wanted = sorted(set(ids))
+    if not wanted:
+        return {}
+    rows = await conn.fetch(TAKE_LANES if skip else LOCK_LANES, wanted)
     return {row[0]: Lane(*row) for row in rows}
 
 
