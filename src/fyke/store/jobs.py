@@ -15,7 +15,7 @@ from fyke.store.conn import Conn, Row
 from fyke.store.queue.add import lane_of, plan_tasks, write_tasks
 from fyke.store.queue.lanes import BANDS
 from fyke.store.queue.progress import JobDelta, move_jobs
-from fyke.store.queue.sources import add_sources, begin_next, plan_waits
+from fyke.store.queue.sources import add_sources, begin_next, lanes_to_begin, plan_waits
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = [
@@ -235,6 +235,7 @@ async def cancel_job(conn: Conn, job: int) -> Job:
 async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) -> Job:
     """Go on where the job stopped, with other budgets if given."""
     now = await conn.now()
+    lanes = await lock_lanes(conn, await lanes_to_begin(conn, job))
     found = await _lock(conn, job)
     if found.state not in ENDED:
         raise Conflict(f"the job is {found.state}: only one that has ended can be resumed")
@@ -243,7 +244,6 @@ async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) ->
     if options is not None:
         await _set_budgets(conn, job, options)
     await _reopen(conn, job)
-    lanes = await lock_lanes(conn, [])
     delta = JobDelta()
     if not found.planned and not await plan_waits(conn, job):
         first = await conn.fetch(

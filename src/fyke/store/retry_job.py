@@ -20,6 +20,7 @@ from fyke.store.conn import Conn, Database
 from fyke.store.jobs import resume_job
 from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.progress import JobDelta, move_jobs
+from fyke.store.queue.sources import lanes_to_begin
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = ["ERROR_CLASSES", "failed_pages", "retry_job", "retry_pages"]
@@ -106,7 +107,8 @@ async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask], last: bool
     """Make tasks of those pages that are (still) failed; how many. At most CHUNK at a time; with the last
     ones a job that has ended goes on."""
     now = await conn.now()
-    lanes = await lock_lanes(conn, [lane_of(task.lane) for task in tasks])
+    to_begin = await lanes_to_begin(conn, job) if last else []  # the job's resume locks them, too
+    lanes = await lock_lanes(conn, [*to_begin, *[lane_of(task.lane) for task in tasks]])
     state, band = await _state(conn, job, lock="{lock}")
     rows = await conn.fetch(
         "SELECT seq FROM pages WHERE job = $1 AND seq IN $2 AND state IN $3 ORDER BY seq {lock}",

@@ -1,7 +1,8 @@
 """Settling: one transaction that completes a batch of tasks and writes what they brought.
 
-Locks are taken in one order everywhere: lanes by id, then jobs by id. Leased tasks need none of their
-own: whoever settles them, takes them back or claims them holds their lane. An outcome whose task does
+Locks are taken in one order: lanes by id, then jobs by id, but for lanes that are new and that of last
+tasks (see `claim`). Leased tasks need none of their own: whoever settles them, takes them back or claims
+them holds their lane. An outcome whose task does
 not carry the lease is refused, alone, unless it is one that was settled before: then the answer was lost,
 not the work, and it is accepted again.
 """
@@ -28,7 +29,7 @@ from fyke.store.queue.add import into_queues, lane_of, make_lanes, plan_tasks, w
 from fyke.store.queue.claim import LEASE
 from fyke.store.queue.lanes import Lane, slow
 from fyke.store.queue.progress import JobDelta, move_jobs
-from fyke.store.queue.sources import add_sources, begin_next, end_source
+from fyke.store.queue.sources import add_sources, begin_next, end_source, lane_after
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = ["TaskRow", "settle"]
@@ -40,6 +41,8 @@ TASKS = """
     WHERE id IN $1"""
 
 SETTLED_BEFORE = "SELECT task, claims FROM finished WHERE task IN $1 AND lease = $2"
+
+ADDING = (AddTasks, SourceRead)  # what brings tasks, and so lanes, besides those of the outcomes
 
 FINISHED = ("task", "job", "lease", "claims", "kind", "seq", "verdict", "at")
 
@@ -79,9 +82,13 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     if not held or held[0][0] <= now:
         return await _answer_late(conn, lease, outcomes)
     work = Work(now, lease)
-    children = [e for o in outcomes for e in o.effects if type(e) is AddTasks]
+    more = [(o.task, e) for o in outcomes for e in o.effects if type(e) in ADDING]
+    children = [e for _, e in more if type(e) is AddTasks]
     lane_ids = {o.lane for o in outcomes} | {lane_of(t.lane) for e in children for t in e.tasks}
     lane_ids |= {lane_of(o.to) for o in outcomes if o.to is not None}
+    for task, effect in more:
+        if type(effect) is SourceRead:
+            lane_ids.update(await lane_after(conn, task, effect.number))
     work.lanes = await lock_lanes(conn, lane_ids)
     by_id = _by_task(outcomes)
     found = await conn.fetch(TASKS, sorted(by_id))
@@ -142,7 +149,7 @@ async def _halted(conn: Conn, work: Work) -> dict[int, str]:
 
 
 async def _add_tasks(conn: Conn, work: Work) -> None:
-    for row, outcome in work.pairs:
+    for row, outcome in sorted(work.pairs, key=lambda pair: pair[0].job):  # each job is locked here
         for effect in outcome.effects:
             if type(effect) is AddTasks:
                 delta = work.delta(row.job)

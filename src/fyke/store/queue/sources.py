@@ -17,13 +17,16 @@ from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.lanes import Lane
 from fyke.store.queue.sql import lock_lanes
 
-__all__ = ["add_sources", "begin_next", "end_source", "plan_waits"]
+__all__ = ["add_sources", "begin_next", "end_source", "lane_after", "lanes_to_begin", "plan_waits"]
 
 UNREAD = ["waiting", "reading"]
 
 NEXT = """
     SELECT number, kind, location, lane, depth, (SELECT band FROM jobs WHERE id = $1) FROM sources
     WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1"""
+
+AFTER = """
+    SELECT s.lane FROM tasks t JOIN sources s ON s.job = t.job AND s.number = $2 WHERE t.id = $1"""
 
 _lane = msgspec.json.Decoder(LaneSpec)
 
@@ -77,6 +80,18 @@ async def plan_waits(conn: Conn, job: int) -> bool:
         if await conn.fetch(f"{resting} WHERE r.job = $1 AND t.kind = 'plan' LIMIT 1", job):
             return True
     return False
+
+
+async def lane_after(conn: Conn, task: int, number: int) -> list[int]:
+    """The lane of the source that comes after the one that a plan's task reads: whoever settles that locks
+    it with the others, before the job."""
+    rows = await conn.fetch(AFTER, task, number + 1)
+    return [lane_of(_lane.decode(row[0])) for row in rows]
+
+
+async def lanes_to_begin(conn: Conn, job: int) -> list[int]:
+    """The lane of the source that a job goes on with when it is resumed, if there is one."""
+    return [lane_of(_lane.decode(row[3])) for row in await conn.fetch(NEXT, job, UNREAD)]
 
 
 async def begin_next(conn: Conn, job: int, first_seq: int, lanes: dict[int, Lane], now: int) -> bool:
