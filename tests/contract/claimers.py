@@ -8,6 +8,7 @@ import asyncio
 import random
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from msgspec import Struct
 
 from fyke.core import clock
 from fyke.core.outcome import Outcome, Verdict
-from fyke.core.task import Task
+from fyke.core.task import Batch, Task
 from fyke.store.conn import Conn
 from fyke.store.queue.claim import claim
-from tests.contract.rig import Rig, outcome
+from fyke.store.queue.settle import settle
+from tests.contract.rig import HOUR, Rig, outcome
 
-__all__ = ["Order", "Start", "in_one_process", "in_processes"]
+__all__ = ["Order", "Start", "in_one_process", "in_processes", "in_simulated_time"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,6 +64,40 @@ class Clocked:
         time = await self.conn.now()
         self.time = self.time or time
         return time
+
+
+class At:
+    """A connection whose clock stands at a time."""
+
+    def __init__(self, conn: Conn, time: int) -> None:
+        self.conn = conn
+        self.time = time
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.conn, name)
+
+    async def now(self) -> int:
+        return self.time
+
+
+async def in_simulated_time(rig: Rig, claimers: int, want: int, amount: int) -> list[Start]:
+    """Claimers that each ask again as soon as they were told to, until they have had so many tasks."""
+    begin = await rig.now()
+    asks = [(begin + number, await rig.open_lease(f"claimer {number}")) for number in range(claimers)]
+    await rig.execute("UPDATE leases SET until = until + $1", HOUR)
+    starts: list[Start] = []
+    while len(starts) < amount:
+        now, lease = heappop(asks)
+
+        async def work(conn: Conn, now: int = now, lease: int = lease) -> Batch:
+            batch = await claim(At(conn, now), lease, want)
+            await settle(At(conn, now), lease, [rig.done(task) for task in batch.tasks])
+            return batch
+
+        batch = await rig.database.write(work)
+        starts += [Start(t.id, t.claims, t.job, t.seq, t.lane, now + t.wait) for t in batch.tasks if t.job]
+        heappush(asks, (now + max(1, batch.retry_in), lease))
+    return starts
 
 
 async def timed_claim(rig: Rig, lease: int, want: int) -> tuple[list[Task], int, int]:
