@@ -219,8 +219,8 @@ async def _put_back(conn: Conn, work: Work) -> None:
     await conn.update("tasks", ("id",), ("payload",), payloads)
     await conn.insert("delays", ("task", "job", "due"), [(r.id, r.job, work.now + o.delay) for r, o in later])
     if ready:
-        stay = [(r.lane, r.job, r.place) for r, o in ready if o.to is None]
-        await back_to_queue(conn, stay, work.lanes)
+        if stay := [(r.lane, r.job, r.place) for r, o in ready if o.to is None]:
+            await back_to_queue(conn, stay, work.lanes)
         await _change_lanes(conn, [(r, o.to) for r, o in ready if o.to is not None], work)
 
 
