@@ -8,12 +8,12 @@ from msgspec import structs
 from fyke.core.clock import SECOND
 from fyke.core.errors import DiskFull, LeaseLost, StoreBusy
 from fyke.core.outcome import EndJob, Outcome, Verdict
-from fyke.core.task import Task
+from fyke.core.task import LaneSpec, Task
 from tests.unit.engine.scripted import SOON, ScriptedQueue, accepting, batch, done, failing, turns, worker_on
 
 
 async def test_an_outcome_that_came_late_says_so_and_is_the_same_otherwise() -> None:
-    whole = Outcome(1, 1, 1, Verdict.RETRY, (EndJob(7),), 10, 20, 30, 0, b"payload", "timeout")
+    whole = Outcome(1, 1, 1, Verdict.RETRY, (EndJob(7),), 10, 20, 30, 0, b"payload", "timeout", LaneSpec("x"))
     assert all(getattr(whole, name) for name in whole.__struct_fields__ if name != "late")
 
     async def run(task: Task) -> Outcome:
