@@ -15,22 +15,21 @@ import structlog
 from msgspec import Struct
 
 from fyke.core import clock
-from fyke.core.errors import InvalidUrl
 from fyke.core.handler import Context
-from fyke.core.http import retry_after
 from fyke.core.ids import public
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Compare, Effect, Outcome, PageRow, SlowLane, Verdict
-from fyke.core.page import Blocked, ErrorClass, Failed, Page, Request
+from fyke.core.page import Blocked, Failed, Page, Request
 from fyke.core.record import Product, Record
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import JobInfo, Task
-from fyke.core.urls import host_of, join, origin_of
+from fyke.core.urls import host_of, origin_of
 from fyke.extract.cpu import extract_off_loop
 from fyke.extract.encode import data_json, seo_json
 from fyke.fetch.blocked import judge
 from fyke.fetch.decode import decode
 from fyke.fetch.options import PAGES, FetchOptions
+from fyke.jobs.answers import Stopped, disallowed, leads_to, stopped_by
 from fyke.jobs.follow import children
 from fyke.jobs.payload import Hop, PagePayload, payload_of
 from fyke.politeness.adapt import crawl_delay, slow_down
@@ -100,18 +99,6 @@ class _Onward(Struct, frozen=True):
     page: Page
 
 
-class _Stopped(Struct, frozen=True):
-    """Why a page came to nothing. `gone`: the site says there is no such page (any more); `skipped`: it
-    was not ours to have."""
-
-    error_class: str
-    message: str
-    fetched: Page | Failed | None = None
-    retry_after: float | None = None
-    gone: bool = False
-    skipped: bool = False
-
-
 _read_options = msgspec.json.Decoder(JobOptions).decode
 
 
@@ -147,7 +134,7 @@ class PageHandler:
             if answer.crawl_delay is not None:
                 effects += _delay_asked(task, site, answer)
             if not answer.allowed:
-                return self._stop(task, job, site, _disallowed(answer), effects)
+                return self._stop(task, job, site, disallowed(answer), effects)
         fetched, learned = await self._fetch(url, site, payload.hop)
         if learned:
             effects += learned
@@ -155,7 +142,7 @@ class PageHandler:
             return await self._keep(task, job, site, fetched, payload, effects)
         if isinstance(fetched, _Onward):
             return self._wait_for_turn(task, fetched, payload, effects)
-        return self._stop(task, job, site, _why(fetched), effects + _slowed(fetched, site))
+        return self._stop(task, job, site, stopped_by(fetched), effects + _slowed(fetched, site))
 
     # --- before ---
 
@@ -222,7 +209,7 @@ class PageHandler:
 
     async def _fetch(
         self, url: str, site: _Site, hop: Hop | None
-    ) -> tuple["Page | Failed | Blocked | _Stopped | _Onward", tuple[Effect, ...]]:
+    ) -> tuple["Page | Failed | Blocked | Stopped | _Onward", tuple[Effect, ...]]:
         """The page, and rows of what was learned on its way."""
         request = Request(url, history=hop.history, cookies=hop.cookies) if hop else Request(url)
         learned: tuple[Effect, ...] = ()
@@ -235,7 +222,7 @@ class PageHandler:
                 return fetched, learned
             if not 300 <= fetched.status < 400:
                 return judge(fetched) or fetched, learned
-            target = _target(fetched)
+            target = leads_to(fetched)
             if target is None:
                 break
             there = self._sites.get(target.split("/", 3)[2]) or self._site(target)
@@ -245,7 +232,7 @@ class PageHandler:
                 break
             answer = await self._robots.allowed(target)
             if not answer.allowed:
-                return _disallowed(answer, fetched), learned
+                return disallowed(answer, fetched), learned
             if answer.crawl_delay is not None:
                 return _Onward(target, fetched), learned
             if answer.fetched_now is None:
@@ -321,7 +308,7 @@ class PageHandler:
         return options
 
     def _stop(
-        self, task: Task, job: JobInfo, site: _Site, stopped: _Stopped, effects: tuple[Effect, ...]
+        self, task: Task, job: JobInfo, site: _Site, stopped: Stopped, effects: tuple[Effect, ...]
     ) -> Outcome:
         """Another attempt, or the row that says why there is no page."""
         fetched = stopped.fetched
@@ -376,7 +363,7 @@ class PageHandler:
             completeness=round(len(fields) / len(FIELDS), 2),
         )
 
-    def _tell_stopped(self, task: Task, site: _Site, stopped: _Stopped, verdict: str, row: PageRow) -> None:
+    def _tell_stopped(self, task: Task, site: _Site, stopped: Stopped, verdict: str, row: PageRow) -> None:
         tell = self._log.info if stopped.skipped else self._log.error
         tell(
             f"page_{verdict}",
@@ -422,49 +409,8 @@ def _delay_asked(task: Task, site: _Site, answer: RobotsAnswer) -> tuple[SlowLan
     return (slow,) if slow is not None and slow.interval > task.interval else ()
 
 
-def _slowed(fetched: Page | Failed | Blocked | _Stopped, site: _Site) -> tuple[SlowLane, ...]:
-    if isinstance(fetched, _Stopped):
+def _slowed(fetched: Page | Failed | Blocked | Stopped, site: _Site) -> tuple[SlowLane, ...]:
+    if isinstance(fetched, Stopped):
         return ()
     slow = slow_down(fetched, site.policy)
     return (slow,) if slow is not None else ()
-
-
-def _disallowed(answer: RobotsAnswer, fetched: Page | None = None) -> _Stopped:
-    skipped = answer.error_class == ErrorClass.ROBOTS
-    reason = answer.reason if fetched is None else f"redirected: {answer.reason}"
-    return _Stopped(answer.error_class, reason, fetched, skipped=skipped)
-
-
-def _target(page: Page) -> str | None:
-    """Where an answer that was not followed leads."""
-    location = page.header("location")
-    if not location:
-        return None
-    try:
-        return join(page.final_url, location)
-    except InvalidUrl:
-        return None
-
-
-def _why(fetched: Page | Failed | Blocked | _Stopped) -> _Stopped:
-    """What the answer means for the page."""
-    if isinstance(fetched, _Stopped):
-        return fetched
-    if isinstance(fetched, Failed):
-        return _Stopped(fetched.error_class, fetched.message, fetched, fetched.retry_after)
-    if isinstance(fetched, Blocked):
-        limited = fetched.page.status == 429
-        error_class = ErrorClass.RATE_LIMITED if limited else ErrorClass.BLOCKED
-        return _Stopped(error_class, fetched.reason, fetched.page, fetched.retry_after)
-    status = fetched.status
-    message = f"status {status}"
-    if status in (404, 410):
-        return _Stopped(ErrorClass.NOT_FOUND, message, fetched, gone=True)
-    if status >= 500:
-        asked = retry_after(fetched.header("retry-after"), fetched.fetched_at)
-        return _Stopped(ErrorClass.HTTP_5XX, message, fetched, asked)
-    if status >= 400:
-        return _Stopped(ErrorClass.HTTP_4XX, message, fetched)
-    if status == 304:
-        return _Stopped(ErrorClass.PROTOCOL, "status 304 to a request without a condition", fetched)
-    return _Stopped(ErrorClass.PROTOCOL, f"{message} that leads nowhere", fetched)
