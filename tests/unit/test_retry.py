@@ -55,6 +55,14 @@ def test_jitter_moves_the_wait(attempt: int, low: float, high: float) -> None:
     assert waits[1] - waits[0] == pytest.approx(spread, abs=2)
 
 
+@given(chance=chances, least=st.integers(-SECOND, 3600 * SECOND))
+def test_no_attempt_is_made_that_is_certain_to_fail(chance: float, least: int) -> None:
+    wait = retry_delay(ErrorClass.HTTP_5XX, 1, POLICY, chance, least=least)
+    assert wait is not None
+    assert wait >= max(least, POLICY.base / 2 * SECOND - 1)
+    assert retry_delay(ErrorClass.HTTP_5XX, POLICY.attempts, POLICY, chance, least=least) is None
+
+
 @given(chance=chances, asked=st.floats(0, 10_000))
 def test_what_a_site_asks_for_is_not_undercut_below_the_cap(chance: float, asked: float) -> None:
     wait = retry_delay(ErrorClass.RATE_LIMITED, 1, POLICY, chance, asked)

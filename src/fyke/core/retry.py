@@ -34,12 +34,19 @@ class RetryPolicy(Struct, frozen=True):
 
 
 def retry_delay(
-    error_class: str, attempt: int, policy: RetryPolicy, chance: float, asked: float | None = None
+    error_class: str,
+    attempt: int,
+    policy: RetryPolicy,
+    chance: float,
+    asked: float | None = None,
+    *,
+    least: int = 0,
 ) -> int | None:
     """µs to wait before attempt `attempt + 1`, or None when there is to be none.
 
     `attempt` counts from 1; `chance` in [0, 1) spreads the wait over the upper half of its range;
-    `asked` is what the site's Retry-After said, in seconds, and is never undercut below the cap.
+    `asked` is what the site's Retry-After said, in seconds, and is never undercut below the cap; `least`
+    is how many µs an attempt is certain to fail for, whatever the cap.
     """
     if error_class not in MAY_PASS or attempt >= policy.attempts:
         return None
@@ -47,4 +54,4 @@ def retry_delay(
     seconds = wait * (0.5 + chance / 2)
     if asked is not None:
         seconds = min(max(seconds, asked), policy.cap)
-    return int(seconds * SECOND)
+    return max(int(seconds * SECOND), least)

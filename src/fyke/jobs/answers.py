@@ -13,7 +13,7 @@ __all__ = ["Stopped", "disallowed", "leads_to", "stopped_by"]
 
 class Stopped(Struct, frozen=True):
     """Why a page came to nothing. `gone`: the site says there is no such page (any more); `skipped`: it
-    was not ours to have."""
+    was not ours to have; `until`: no attempt before that can do better."""
 
     error_class: str
     message: str
@@ -21,12 +21,13 @@ class Stopped(Struct, frozen=True):
     retry_after: float | None = None
     gone: bool = False
     skipped: bool = False
+    until: int = 0
 
 
 def disallowed(answer: RobotsAnswer, fetched: Page | None = None) -> Stopped:
     skipped = answer.error_class == ErrorClass.ROBOTS
     reason = answer.reason if fetched is None else f"redirected: {answer.reason}"
-    return Stopped(answer.error_class, reason, fetched, skipped=skipped)
+    return Stopped(answer.error_class, reason, fetched, skipped=skipped, until=answer.until)
 
 
 def leads_to(page: Page) -> str | None:

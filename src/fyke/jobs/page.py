@@ -315,7 +315,12 @@ class PageHandler:
         bytes_in = fetched.bytes_in if fetched is not None else 0
         error_class = stopped.error_class
         delay = retry_delay(
-            error_class, task.attempt, self._parts.retry, self._parts.chance(), stopped.retry_after
+            error_class,
+            task.attempt,
+            self._parts.retry,
+            self._parts.chance(),
+            stopped.retry_after,
+            least=stopped.until - clock.now(),
         )
         if delay is not None:
             return _outcome(

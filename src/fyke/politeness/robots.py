@@ -1,13 +1,14 @@
 """robots.txt by RFC 9309: fetched once for each origin, kept for a day, asked for every URL.
 
 4xx means that everything is allowed; 5xx, or no answer at all, that nothing is, until it is asked again
-shortly after.
+shortly after. Such a failure is known for its time only: it is not taken over by another process.
 """
 
 from asyncio import Task, create_task, shield
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from fyke.core import clock
@@ -25,6 +26,7 @@ SIZE_LIMIT: Final = 512 * 1024
 REDIRECTS: Final = 5
 FRESH: Final = 24 * 3600 * SECOND
 RETRY_AFTER: Final = 300 * SECOND
+NOBODY_THERE: Final = 10 * SECOND  # a name mistyped, a server that is off: five minutes tell no more
 RULES, ALLOW, DISALLOW = "rules", "allow", "disallow"
 # Failures of a robots.txt that is there in principle, or may be: RFC 9309's "unreachable".
 UNREACHABLE: Final = frozenset(
@@ -44,23 +46,25 @@ UNREACHABLE: Final = frozenset(
 
 class RobotsAnswer(Struct, frozen=True, gc=False):
     """Whether a URL may be fetched. `error_class` and `reason` say how a page fails that may not: one that
-    could pass later (robots.txt did not come) has the class of what went wrong. `fetched_now` is set
-    when this call fetched the file: it is to be stored."""
+    could pass later (robots.txt did not come) has the class of what went wrong, and `until`, before which
+    nobody asks again. `fetched_now` is set when this call fetched the file: it is to be stored."""
 
     allowed: bool
     crawl_delay: float | None = None
     fetched_now: SaveRobots | None = None
     error_class: str = ErrorClass.ROBOTS
     reason: str = ""
+    until: int = 0
+
+
+OUT_OF_DATE: Final = RobotsAnswer(False, error_class=ErrorClass.TIMEOUT, reason="robots.txt is out of date")
 
 
 class Known(Struct, frozen=True):
-    """What is known of an origin. `failure` is why its robots.txt did not come."""
+    """What is known of an origin: its rules, or an answer that holds for all of it."""
 
-    verdict: str
     expires_at: int
     rules: Rules | None = None
-    failure: tuple[str, str] | None = None
     answer: RobotsAnswer = RobotsAnswer(True)
 
 
@@ -77,10 +81,10 @@ class Robots:
         self._learning: dict[str, Task[SaveRobots]] = {}
 
     def preload(self, rows: Iterable[SaveRobots]) -> None:
-        """Take over what has been stored."""
+        """Take over what has been stored, but for failures: asking again tells more."""
         now = clock.now()
         for row in rows:
-            if row.expires_at > now and row.origin not in self._known:
+            if row.verdict != DISALLOW and row.expires_at > now and row.origin not in self._known:
                 self._remember(row, None)
 
     def peek(self, url: str) -> RobotsAnswer | None:
@@ -107,8 +111,8 @@ class Robots:
         if answer is not None:
             return answer
         row = await self.learn(origin_of(url))
-        answer = self.peek(url) or RobotsAnswer(False, reason="robots.txt is already out of date")
-        return RobotsAnswer(answer.allowed, answer.crawl_delay, row, answer.error_class, answer.reason)
+        answer = self.peek(url) or OUT_OF_DATE
+        return msgspec.structs.replace(answer, fetched_now=row)
 
     def crawl_delays(self) -> dict[str, float]:
         """By origin, the Crawl-delays that are known."""
@@ -133,15 +137,17 @@ class Robots:
 
     def _remember(self, row: SaveRobots, failure: tuple[str, str] | None) -> None:
         rules = Rules(row.body, self._agent) if row.verdict == RULES else None
-        if row.verdict == DISALLOW:
-            error_class, message = failure or (ErrorClass.ROBOTS, "it could not be had")
-            answer = RobotsAnswer(False, error_class=error_class, reason=f"robots.txt: {message}")
+        if failure is not None:
+            error_class, message = failure
+            answer = RobotsAnswer(
+                False, error_class=error_class, reason=f"robots.txt: {message}", until=row.expires_at
+            )
         else:
             answer = RobotsAnswer(True, rules.crawl_delay if rules else None)
         while len(self._known) >= self._capacity:
             self._known.pop(next(iter(self._known)))
         self._known.pop(row.origin, None)  # to the end: the oldest goes first
-        self._known[row.origin] = Known(row.verdict, row.expires_at, rules, failure, answer)
+        self._known[row.origin] = Known(row.expires_at, rules, answer)
 
 
 def _judge(origin: str, fetched: Page | Failed) -> tuple[SaveRobots, tuple[str, str] | None]:
@@ -150,7 +156,10 @@ def _judge(origin: str, fetched: Page | Failed) -> tuple[SaveRobots, tuple[str, 
     if isinstance(fetched, Failed):
         if fetched.error_class in UNREACHABLE:
             failure = (fetched.error_class, fetched.message)
-            return SaveRobots(origin, DISALLOW, b"", at, at + RETRY_AFTER), failure
+            wait = (
+                NOBODY_THERE if fetched.error_class in (ErrorClass.DNS, ErrorClass.CONNECT) else RETRY_AFTER
+            )
+            return SaveRobots(origin, DISALLOW, b"", at, at + wait), failure
         return SaveRobots(origin, ALLOW, b"", at, at + FRESH), None  # nothing there that could be read
     status = fetched.status
     if 200 <= status < 300:
