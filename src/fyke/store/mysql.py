@@ -1,5 +1,6 @@
 """MySQL 8 and MariaDB 10.6+ through asyncmy: READ COMMITTED, bulk statements are long texts."""
 
+import asyncio
 import re
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,6 +23,9 @@ LOCK_WAIT, DEADLOCK, DUPLICATE, DISK_FULL = 1205, 1213, 1062, (1021, 1114, 3, 28
 GONE = (1040, 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2002, 2003, 2006, 2013, 2055)
 ROWS = 250  # in one statement
 MOST_IDLE = 8  # seconds in the middle of a transaction
+# Seconds. The driver has no limit of its own that holds in a network that carries nothing any more: at its
+# `read_timeout` it says goodbye, and waits until that has been sent.
+LONGEST_COMMAND, LONGEST_CONNECT = 60.0, 30.0
 
 
 @lru_cache(maxsize=512)
@@ -40,11 +44,16 @@ def spell(sql: str, want: tuple[int, ...]) -> str:
 class MysqlConn:
     """See conn.Conn."""
 
-    def __init__(self, cursor: Any) -> None:
+    def __init__(self, cursor: Any, limit: float = LONGEST_COMMAND) -> None:
         self.cursor = cursor
+        self.limit = limit
+
+    async def _run(self, sql: str, values: Sequence[Any] | None = None) -> int:
+        async with asyncio.timeout(self.limit):
+            return int(await self.cursor.execute(sql, values))
 
     async def now(self) -> int:
-        await self.cursor.execute("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6))*1000000 AS SIGNED)")
+        await self._run("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6))*1000000 AS SIGNED)")
         return int((await self.cursor.fetchall())[0][0])
 
     async def fetch(self, sql: str, *args: Any) -> Sequence[Row]:
@@ -56,7 +65,7 @@ class MysqlConn:
         text, order = translate(sql)
         # An empty list renders as `()`, which is no SQL: no id is negative, so this matches nothing.
         values = [(tuple(args[i]) or (-1,)) if isinstance(args[i], list | tuple) else args[i] for i in order]
-        return int(await self.cursor.execute(text, values or None))
+        return await self._run(text, values or None)
 
     async def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Row], *, on: str = "error", key: str = ""
@@ -72,7 +81,7 @@ class MysqlConn:
             piece = rows[start : start + ROWS]
             values = ",".join([one] * len(piece))
             sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {values}{end}"
-            await self.cursor.execute(sql, [v for row in piece for v in row])
+            await self._run(sql, [v for row in piece for v in row])
 
     async def update(
         self, table: str, keys: Sequence[str], values: Sequence[str], rows: Sequence[Row]
@@ -88,7 +97,7 @@ class MysqlConn:
         for start in range(0, len(rows), ROWS):
             piece = rows[start : start + ROWS]
             derived = first + rest * (len(piece) - 1)
-            await self.cursor.execute(
+            await self._run(
                 f"UPDATE ({derived}) r JOIN {table} t ON {where} SET {sets}",
                 [v for row in piece for v in row],
             )
@@ -97,7 +106,7 @@ class MysqlConn:
         if not wants:
             return []
         parts = ["(" + spell(sql, want) + f" LIMIT {want[3]})" for want in wants]
-        await self.cursor.execute(" UNION ALL ".join(parts))
+        await self._run(" UNION ALL ".join(parts))
         found: Sequence[Row] = await self.cursor.fetchall()
         return found
 
@@ -120,7 +129,14 @@ class MysqlDatabase:
     name = "mysql"
     shared = True
 
-    def __init__(self, url: str, connections: int = 6) -> None:
+    def __init__(
+        self,
+        url: str,
+        connections: int = 6,
+        *,
+        longest_command: float = LONGEST_COMMAND,
+        longest_connect: float = LONGEST_CONNECT,
+    ) -> None:
         parts = urlsplit(url)
         self.options: dict[str, Any] = {
             "host": parts.hostname or "127.0.0.1",
@@ -138,15 +154,18 @@ class MysqlDatabase:
             f" /*M!100600 , idle_transaction_timeout = {MOST_IDLE} */",
         }
         self.connections = connections
+        self.longest_command = longest_command
+        self.longest_connect = longest_connect
         self.pool: Any = None
         self.prepared: weakref.WeakSet[Any] = weakref.WeakSet()
 
     async def open(self) -> None:
         async def connect() -> Any:
             try:
-                return await asyncmy.create_pool(
-                    minsize=1, maxsize=self.connections, pool_recycle=3600, **self.options
-                )
+                async with asyncio.timeout(self.longest_connect):
+                    return await asyncmy.create_pool(
+                        minsize=1, maxsize=self.connections, pool_recycle=3600, **self.options
+                    )
             except (errors.MySQLError, OSError, TimeoutError) as error:
                 raise as_ours(error) from error
 
@@ -156,7 +175,11 @@ class MysqlDatabase:
         if self.pool is not None:
             pool, self.pool = self.pool, None
             pool.close()
-            await pool.wait_closed()
+            try:
+                async with asyncio.timeout(self.longest_connect):
+                    await pool.wait_closed()
+            except TimeoutError:
+                pool.terminate()
 
     async def read(self, work: Callable[[Conn], Awaitable[T]]) -> T:
         return await self._run(work)
@@ -169,17 +192,20 @@ class MysqlDatabase:
             if self.pool is None:
                 raise StoreError("the database is closed")
             try:
-                raw = await self.pool.acquire()
+                async with asyncio.timeout(self.longest_connect):
+                    raw = await self.pool.acquire()
             except (errors.MySQLError, OSError, TimeoutError) as error:
                 raise as_ours(error) from error
             whole = False
             try:
                 async with raw.cursor() as cursor:
+                    conn = MysqlConn(cursor, self.longest_command)
                     if raw not in self.prepared:
-                        await cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                        await conn.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
                         self.prepared.add(raw)
-                    result = await work(MysqlConn(cursor))
-                await raw.commit()
+                    result = await work(conn)
+                async with asyncio.timeout(self.longest_command):
+                    await raw.commit()
                 whole = True
                 return result
             except (errors.MySQLError, OSError, TimeoutError, EOFError) as error:
@@ -193,7 +219,8 @@ class MysqlDatabase:
         """A connection whose transaction did not end well is rolled back, or closed if it cannot be."""
         if not whole:
             try:
-                await raw.rollback()
+                async with asyncio.timeout(self.longest_command):
+                    await raw.rollback()
             except (errors.MySQLError, OSError, EOFError, RuntimeError):
                 raw.close()
         if self.pool is not None:
