@@ -13,13 +13,12 @@ from fyke.api.inputs import JobId, Parts
 from fyke.api.once import IdempotencyKey, answered, created, earlier, recognised
 from fyke.api.openapi import gives
 from fyke.api.requests import JobBody, JobsQuery, ResumeBody, RetryBody
-from fyke.api.services import Services
 from fyke.api.views import CreatedJob, Deleted, JobShown, Retried, created_job, job_shown
 from fyke.core import clock
 from fyke.core.errors import Conflict, Invalid
 from fyke.core.ids import public
 from fyke.core.job import JobOptions
-from fyke.jobs.submit import JobRequest, Prepared
+from fyke.jobs.submit import JobRequest, discard, making
 from fyke.store.conn import Conn
 from fyke.store.delete_job import delete_job
 from fyke.store.jobs import Job, JobFilter, cancel_job, create_job, get_job, list_jobs, resume_job
@@ -48,13 +47,10 @@ async def create(request: Request, services: Parts, body: JobBody, key: Idempote
             job = await get_job(conn, await create_job(conn, prepared))
             return created_job(job, prepared, await conn.now())
 
-        try:
+        async with making(prepared, services.database, services.objects):
             answer = await created(services, asked, make)
-        except Invalid:  # the key has been used for something else: nothing has been made
-            await _discard(services, prepared)
-            raise
-        if answer.replayed:
-            await _discard(services, prepared)
+        if answer.replayed:  # a twin of the request has made it
+            await discard(prepared, services.objects)
         services.queue.wake()
     identity = msgspec.json.decode(answer.data)["id"]
     return answered(answer, Location=f"/api/v1/jobs/{identity}")
@@ -70,13 +66,6 @@ def _request(body: JobBody) -> JobRequest:
         domain=body.domain,
         skip_invalid=body.skip_invalid,
     )
-
-
-async def _discard(services: Services, prepared: Prepared) -> None:
-    """Delete the list of a job that is not made after all, or that a twin of the request has made."""
-    for source in prepared.sources:
-        if source.kind == "list":
-            await services.objects.delete(source.location)
 
 
 @reading.get("", **gives(list[JobShown], 200, "Jobs, the newest first."))

@@ -21,7 +21,7 @@ from fyke.engine.lifecycle import until_signalled
 from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS
 from fyke.jobs.options import options_from
-from fyke.jobs.submit import JobRequest, Prepared
+from fyke.jobs.submit import JobRequest, Prepared, discard, making
 from fyke.objects.protocol import ObjectStore
 from fyke.settings import Settings
 from fyke.store.exports import list_exports
@@ -191,15 +191,18 @@ async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
     latest = await base.database.read(lambda conn: latest_of(conn, prepared.definition))
     if latest is not None and latest.state not in ENDED:
         _note(work, f"Going on with a crawl of {latest.source} that was interrupted.")
+        await discard(prepared, base.objects)
         return latest.id
     if latest is not None and latest.state == "stopped" and _wider(latest, prepared):
         _note(work, f"Going on with a crawl of {latest.source} that stopped at {latest.close_reason}.")
+        await discard(prepared, base.objects)
         await base.database.write(lambda conn: resume_job(conn, latest.id, prepared.options))
         base.queue.wake()
         return latest.id
     for problem in prepared.problems:
         _note(work, f"line {problem.line} skipped: {problem.reason}")
-    identity = await base.database.write(lambda conn: create_job(conn, prepared), urgent=True)
+    async with making(prepared, base.database, base.objects):
+        identity = await base.database.write(lambda conn: create_job(conn, prepared), urgent=True)
     base.queue.wake()
     return identity
 

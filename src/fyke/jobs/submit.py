@@ -17,8 +17,8 @@ import gzip
 import re
 import tempfile
 from asyncio import to_thread
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
@@ -26,7 +26,7 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from fyke.core.errors import Invalid, InvalidUrl, Refused
+from fyke.core.errors import FykeError, Invalid, InvalidUrl, Refused, StoreBusy, StoreError
 from fyke.core.ids import key16
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Source
@@ -37,9 +37,11 @@ from fyke.jobs.options import check_options
 from fyke.objects.local import full_disk
 from fyke.objects.protocol import ObjectStore
 from fyke.politeness.policies import Policies
+from fyke.store.conn import Database
 from fyke.store.jobs import NewJob
+from fyke.store.pages import owns_list
 
-__all__ = ["AT_ONCE", "PLAN_LANE", "JobRequest", "LineProblem", "Prepared", "prepare"]
+__all__ = ["AT_ONCE", "PLAN_LANE", "JobRequest", "LineProblem", "Prepared", "discard", "making", "prepare"]
 
 AT_ONCE: Final = 500
 PLAN_LANE: Final = LaneSpec("fyke:plan", cap=4)  # where the reading of lists waits: no host is asked
@@ -85,7 +87,8 @@ class Prepared(NewJob, frozen=True, kw_only=True):
 
 async def prepare(request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore) -> Prepared:
     """Check the request and everything in it. Nothing but the object of a long list has been written when
-    this returns, and nothing at all when it raises."""
+    this returns, and nothing at all when it raises. What is prepared is made within `making`, or it is to
+    be given to `discard`."""
     check_options(request.options, guard)
     given = [n for n in ("urls", "file", "sitemap", "site") if getattr(request, n) is not None]
     if len(given) != 1:
@@ -95,6 +98,33 @@ async def prepare(request: JobRequest, policies: Policies, guard: Guard, objects
     if request.site is not None:
         return _of_address("site", request.site, request, policies, guard)
     return await _of_list(request, policies, guard, objects)
+
+
+async def discard(prepared: Prepared, objects: ObjectStore) -> None:
+    """Delete the list of a job that is not made after all: no job is there with which it would go."""
+    for key in _lists(prepared):
+        await objects.delete(key)
+
+
+@asynccontextmanager
+async def making(prepared: Prepared, database: Database, objects: ObjectStore) -> AsyncIterator[None]:
+    """Around the transaction that makes the job: when it fails, what was prepared is discarded. A database
+    that stopped answering may have made the job all the same; its list is deleted only if it says no."""
+    try:
+        yield
+    except StoreBusy:
+        with suppress(StoreError):
+            for key in _lists(prepared):
+                if not await database.read(lambda conn, key=key: owns_list(conn, key)):  # type: ignore[misc]  # bound default
+                    await objects.delete(key)
+        raise
+    except FykeError:
+        await discard(prepared, objects)
+        raise
+
+
+def _lists(prepared: Prepared) -> list[str]:
+    return [source.location for source in prepared.sources if source.kind == "list"]
 
 
 def _of_address(kind: str, text: str, request: JobRequest, policies: Policies, guard: Guard) -> Prepared:

@@ -15,6 +15,7 @@ __all__ = [
     "absent",
     "last_change",
     "listings_before",
+    "owns_list",
     "read_changes",
     "read_pages",
     "sources_of",
@@ -73,6 +74,11 @@ async def sources_of(conn: Conn, job: int) -> list[SourceState]:
         job,
     )
     return [SourceState(*row) for row in rows]
+
+
+async def owns_list(conn: Conn, key: str) -> bool:
+    """Whether a job has come to own the list with this key. Looks at all sources: not for every day."""
+    return bool(await conn.fetch("SELECT 1 FROM sources WHERE location = $1 LIMIT 1", key))
 
 
 async def listings_before(conn: Conn, job: Job) -> list[int]:

@@ -6,8 +6,12 @@ from typing import Any
 import httpx
 import pytest
 
+from fyke.core.errors import DiskFull
+from fyke.store.conn import Conn
+from fyke.store.jobs import NewJob
 from tests.integration.api.test_envelope import fields_of, problem_of
 from tests.integration.api.world import World, data_of
+from tests.integration.api_parts import Parts
 from tests.integration.jobs.site import Reply, product, sitemap_of
 
 COUNTERS = ("total", "succeeded", "failed", "skipped")
@@ -257,3 +261,15 @@ async def test_of_many_who_retry_the_pages_run_once(fyke: World, partial: dict[s
     fyke.shop.door.set()
     assert counted(await fyke.ended(partial["id"])) == (6, 2, 4, 0)
     assert fyke.shop.hits["/gone"] == before["/gone"] + 1
+
+
+async def test_a_list_does_not_outlive_a_job_that_could_not_be_made(
+    parts: Parts, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(conn: Conn, new: NewJob) -> int:
+        raise DiskFull
+
+    monkeypatch.setattr("fyke.api.jobs.create_job", full)
+    urls = [f"http://shop.test/{number}" for number in range(600)]
+    assert (await admin.post("/api/v1/jobs", json={"urls": urls})).status_code >= 500
+    assert list((parts.settings.data_dir / "objects").rglob("list.gz")) == []

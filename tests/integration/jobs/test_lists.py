@@ -1,0 +1,92 @@
+"""The object of a long list goes with the job that owns it, and at once when no job is made."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from fyke.cli.crawl import Crawl, crawl_once, request_for
+from fyke.core.errors import DiskFull, FykeError, Invalid, StoreBusy
+from fyke.jobs.submit import Prepared, making
+from fyke.settings import Settings
+from fyke.store.jobs import create_job
+from fyke.wiring import Engine, open_base
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    """One that works on nothing."""
+    engine = Engine(await open_base(Settings.model_validate({"data_dir": tmp_path / "data"})), None)
+    await engine.start()
+    yield engine
+    await engine.stop()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Crawl:
+    """A crawl of a list that is long enough to be an object."""
+    file = tmp_path / "list.txt"
+    file.write_text("".join(f"https://shop.test/{number}\n" for number in range(600)))
+    return Crawl(request_for(str(file), "list", {}, skip_invalid=False), tmp_path / "out", show=False)
+
+
+def lists(engine: Engine) -> int:
+    return len(list(engine.base.settings.objects_path.rglob("list.gz")))
+
+
+async def interrupted(engine: Engine, work: Crawl) -> int:
+    """Begin to crawl, or go on, with a signal there from the start; the job."""
+
+    async def signal() -> str:
+        return "SIGINT"
+
+    job, _ = await crawl_once(engine, work, asyncio.create_task(signal()))
+    return job.id
+
+
+async def test_going_on_with_a_crawl_leaves_one_list(engine: Engine, work: Crawl) -> None:
+    first = await interrupted(engine, work)
+    assert lists(engine) == 1
+    assert await interrupted(engine, work) == first
+    assert lists(engine) == 1
+
+
+async def make(engine: Engine, prepared: Prepared, error: FykeError, *, makes: bool = False) -> None:
+    """Make a job, or not, and fail."""
+    async with making(prepared, engine.base.database, engine.base.objects):
+        if makes:
+            await engine.base.database.write(lambda conn: create_job(conn, prepared))
+        raise error
+
+
+@pytest.mark.parametrize("error", [Invalid("no"), DiskFull(), StoreBusy()])
+async def test_a_job_that_is_not_made_leaves_no_list(engine: Engine, work: Crawl, error: FykeError) -> None:
+    prepared = await engine.base.submit(work.request)
+    assert lists(engine) == 1
+    with pytest.raises(type(error)):
+        await make(engine, prepared, error)
+    assert lists(engine) == 0
+
+
+async def test_a_job_that_was_made_after_all_keeps_its_list(engine: Engine, work: Crawl) -> None:
+    """The answer to the commit did not arrive."""
+    prepared = await engine.base.submit(work.request)
+    with pytest.raises(StoreBusy):
+        await make(engine, prepared, StoreBusy(), makes=True)
+    assert lists(engine) == 1
+
+
+async def test_a_list_whose_database_says_nothing_stays(
+    engine: Engine, work: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = await engine.base.submit(work.request)
+
+    async def busy(_work: object) -> None:
+        raise StoreBusy
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.base.database, "read", busy)
+        with pytest.raises(StoreBusy):
+            await make(engine, prepared, StoreBusy())
+    assert lists(engine) == 1
