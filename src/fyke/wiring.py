@@ -42,13 +42,13 @@ from fyke.politeness.policies import Policies
 from fyke.politeness.robots import Robots
 from fyke.settings import Settings
 from fyke.store.conn import Conn, Database
-from fyke.store.migrate import check, migrate
+from fyke.store.migrate import check, head, migrate
 from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue
 from fyke.store.queue.adopt import adopt_policies
 from fyke.store.robots import stored_robots
 
-__all__ = ["Base", "Engine", "load_policies", "open_base"]
+__all__ = ["Base", "Engine", "bring_up", "load_policies", "open_base"]
 
 log = structlog.get_logger("fyke")
 
@@ -89,11 +89,26 @@ def load_policies(settings: Settings) -> Policies:
     return Policies.with_file(settings.policies.read_text("utf-8"), str(settings.policies))
 
 
+async def bring_up(settings: Settings) -> str:
+    """Bring the database to this version's schema, and say which that is. An embedded one is changed by
+    whoever has its directory: not beneath a process of an older version that works on it."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    if not settings.embedded:
+        return await migrate(settings.store_url)
+    if await check(settings.store_url):
+        return head()
+    lock = DirectoryLock(settings.data_dir)
+    await lock.start()
+    try:
+        return await migrate(settings.store_url)
+    finally:
+        await lock.stop()
+
+
 async def open_base(settings: Settings, policies: Policies | None = None) -> Base:
     """The parts, on a database at this version: an embedded one is brought there, a shared one must be."""
     if settings.embedded:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-        await migrate(settings.store_url)
+        await bring_up(settings)
     elif not await check(settings.store_url):
         raise StoreError("the database is not at this version's schema: run `fyke db migrate`")
     database = database_for(
@@ -162,7 +177,6 @@ class Engine:
         await self.bodies.writer.turn()
         await self.bodies.forget(max(settings.keep_results_days, settings.keep_failures_days) + LONGEST_JOB)
         return 3600.0
-
 
 class Memory:
     """What the database knows from before, brought together with what holds now: robots.txt files, and the

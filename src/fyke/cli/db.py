@@ -6,7 +6,8 @@ import typer
 
 from fyke.cli.run import configured, run
 from fyke.cli.show import print_json, say
-from fyke.store.migrate import current, head, migrate
+from fyke.store.migrate import current, head
+from fyke.wiring import bring_up
 
 __all__ = ["register"]
 
@@ -19,8 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one object and nothing
 def migrate_now(as_json: Json = False) -> None:
     """Bring the database to this version's schema; running it again changes nothing."""
     settings = configured(quiet=True)
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    version = run(migrate(settings.store_url))
+    version = run(bring_up(settings))
     if as_json:
         print_json({"version": version})
     else:
