@@ -2,6 +2,7 @@
 
 import os
 import socket
+from asyncio import to_thread
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -35,7 +36,7 @@ from fyke.jobs.page import Bodies, PageHandler, PageParts
 from fyke.jobs.plan import PlanHandler, PlanParts
 from fyke.jobs.submit import JobRequest, Prepared, prepare
 from fyke.objects.bodies import KeptBodies
-from fyke.objects.local import LocalObjects
+from fyke.objects.local import LocalObjects, clear_abandoned
 from fyke.objects.protocol import ObjectStore
 from fyke.politeness.adapt import crawl_delay
 from fyke.politeness.policies import Policies
@@ -152,6 +153,7 @@ class Engine:
             Upkeep(base.database, base.queue, self._forget, upkeep_options(settings), self.metrics)
         )
         services.append(Loop("bodies", self._forget_bodies))
+        services.append(Loop("abandoned", self._clear_abandoned))
         if share is not None:
             handlers = own_handlers(base)
             if share is not Share.OWN:
@@ -177,6 +179,13 @@ class Engine:
         await self.bodies.writer.turn()
         await self.bodies.forget(max(settings.keep_results_days, settings.keep_failures_days) + LONGEST_JOB)
         return 3600.0
+
+    async def _clear_abandoned(self) -> float:
+        """Files that killed processes were writing."""
+        await self.base.objects.sweep()
+        await to_thread(clear_abandoned, self.base.settings.data_dir / "tmp")
+        return 3600.0
+
 
 class Memory:
     """What the database knows from before, brought together with what holds now: robots.txt files, and the

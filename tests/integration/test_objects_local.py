@@ -108,7 +108,7 @@ async def test_sweep_removes_what_crashed_writers_left(objects: LocalObjects, ro
     (incoming / "stale").write_bytes(b"left")
     (incoming / "staledir").mkdir()
     (incoming / "staledir" / "file").write_bytes(b"left")
-    for name in ("stale", "staledir"):
+    for name in ("stale", "staledir/file", "staledir"):
         os.utime(incoming / name, (0, 0))
     assert await objects.sweep() == 2
     assert os.listdir(incoming) == ["fresh"]

@@ -18,7 +18,7 @@ from fyke.core import clock
 from fyke.core.errors import DiskFull
 from fyke.objects.protocol import CHUNK, ObjectNotFound, check_key, check_prefix
 
-__all__ = ["LocalObjects", "full_disk"]
+__all__ = ["LocalObjects", "clear_abandoned", "full_disk"]
 
 ABANDONED = 24 * 3600 * clock.SECOND
 
@@ -63,7 +63,7 @@ class LocalObjects:
 
     async def sweep(self) -> int:
         """Remove what crashed writers left behind more than a day ago; how many files that were."""
-        return await to_thread(self._sweep, clock.now() - ABANDONED)
+        return await to_thread(clear_abandoned, self._incoming)
 
     def _path(self, key: str) -> Path:
         return self._root / check_key(key)
@@ -133,19 +133,30 @@ class LocalObjects:
         except (FileNotFoundError, NotADirectoryError):
             return 0
         count = sum(path.is_file() for path in hidden.rglob("*"))
-        shutil.rmtree(hidden)
+        shutil.rmtree(hidden, ignore_errors=True)  # a sweep may be at it, too, or finds the rest
         return count
 
-    def _sweep(self, before: int) -> int:
-        count = 0
-        for path in self._incoming.glob("*"):
-            if path.stat().st_mtime_ns // 1000 < before:
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink(missing_ok=True)
-                count += 1
-        return count
+
+def clear_abandoned(directory: Path) -> int:
+    """Remove what in a directory of files being written has not changed for more than a day; how much."""
+    before = clock.now() - ABANDONED
+    count = 0
+    for path in directory.glob("*"):
+        if _changed_at(path) < before:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+            count += 1
+    return count
+
+
+def _changed_at(path: Path) -> int:
+    """When a file, or anything in a directory, was last written to; what has just gone is new."""
+    try:
+        return max(one.stat().st_mtime_ns for one in (path, *path.rglob("*"))) // 1000
+    except FileNotFoundError:
+        return clock.now()
 
 
 def _finish(path: Path, final: Path) -> None:
