@@ -3,6 +3,7 @@
 Domains are bounded: the busiest have a label of their own, the others share one.
 """
 
+from asyncio import Task, create_task, shield
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -28,35 +29,42 @@ router = APIRouter(tags=["operation"])
 DOMAINS: Final = 50
 KEPT: Final = 5.0  # seconds that a reading is good for
 
+Reading = tuple[Load, list[DomainLoad]]
+
 
 class FleetReader:
-    """Reads the fleet's state, at most every few seconds however many ask."""
+    """Reads the fleet's state, at most every few seconds however many ask: who comes while it is being
+    read waits for the same reading."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._read_at = -KEPT
-        self._found: tuple[Load, list[DomainLoad]] | None = None
+        self._begun_at = 0.0
+        self._reading: Task[Reading | None] | None = None
 
-    async def read(self) -> tuple[Load, list[DomainLoad]] | None:
+    async def read(self) -> Reading | None:
         """None when the database cannot be asked: what this process counts is worth showing all the
         same."""
-        if monotonic() - self._read_at >= KEPT:
-            self._read_at = monotonic()
-            try:
-                self._found = await within(PATIENCE, self.database.read(_read))
-            except (StoreError, TimeoutError):
-                self._found = None
-        return self._found
+        reading = self._reading
+        if reading is None or (reading.done() and monotonic() - self._begun_at >= KEPT):
+            self._begun_at = monotonic()
+            reading = self._reading = create_task(self._read())
+        return await shield(reading)
+
+    async def _read(self) -> Reading | None:
+        try:
+            return await within(PATIENCE, self.database.read(_read))
+        except (StoreError, TimeoutError):
+            return None
 
 
-async def _read(conn: Conn) -> tuple[Load, list[DomainLoad]]:
+async def _read(conn: Conn) -> Reading:
     return await read_load(conn), await load_of(conn, DOMAINS)
 
 
 class Fleet(Collector):
     """One reading as metrics."""
 
-    def __init__(self, found: tuple[Load, list[DomainLoad]] | None) -> None:
+    def __init__(self, found: Reading | None) -> None:
         self.found = found
 
     def collect(self) -> Iterable[Metric]:

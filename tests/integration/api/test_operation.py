@@ -170,6 +170,15 @@ async def test_whatever_is_asked_for_there_are_only_so_many_series(
     assert 'method="M1"' not in text
 
 
+async def test_scrapes_at_once_share_a_reading(parts: Parts, admin: httpx.AsyncClient) -> None:
+    """Whoever comes during the first reading waits for it, and one who leaves spoils it for nobody."""
+    asking = [asyncio.create_task(admin.get("/metrics")) for _ in range(4)]
+    await asyncio.sleep(0)
+    asking[0].cancel()
+    answers = await asyncio.gather(*asking[1:])
+    assert ["fyke_database_up 1.0" in answer.text for answer in answers] == [True] * 3
+
+
 async def test_what_is_open_to_all_tells_no_secret(tmp_path: Path, postgres_url: str) -> None:
     """Neither a key nor the database's address or password, nor what a page said."""
     async with Parts.running(tmp_path, postgres_url) as parts, parts.client() as admin:
