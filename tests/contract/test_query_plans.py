@@ -26,7 +26,7 @@ from fyke.store.queue.audit import audit, audit_jobs
 from fyke.store.queue.claim import claim
 from fyke.store.queue.settle import settle
 from fyke.store.queue.suspects import claim_suspect
-from fyke.store.results import PageFilter, list_changes, list_failures, list_pages
+from fyke.store.results import PageFilter, group_failures, list_changes, list_pages
 from fyke.store.retry_job import failed_pages
 from tests.conftest import shared
 from tests.contract.conftest import SERVERS
@@ -45,6 +45,7 @@ COUNTS = {
     "promote": 6_000,  # 5,000 delays are few enough for PostgreSQL to read them all, for 300 of them
     "expire": 6_000,  # hourly; all jobs
     "load": 15_000,  # all jobs and exports, in indexes
+    "failures": 45_000,  # the 20,000 pages of a job, once to be counted and once to be numbered
     "failed pages": 11_000,  # 5,000 pages at a time, by PostgreSQL counted twice
 }
 
@@ -174,7 +175,7 @@ async def test_reads(crowd: Rig) -> None:
         "list_pages by state": partial(
             list_pages, job=ENDED, wanted=PageFilter(state="failed", after=100, limit=20)
         ),
-        "failures": partial(list_failures, job=ENDED, after=3_000, limit=20),
+        "failures": partial(group_failures, job=ENDED, after=0, limit=20, samples=5),
         "list_changes": partial(list_changes, job=ENDED, change_type="MODIFIED", after=10, limit=50),
         "failed pages": partial(failed_pages, job=ENDED, after=-1, error_class=None),
         "events": partial(read_events, job=ENDED, after=5_000, limit=200),

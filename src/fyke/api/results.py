@@ -12,7 +12,6 @@ from fyke.api.envelope import reply
 from fyke.api.inputs import JobId, Parts
 from fyke.api.openapi import gives
 from fyke.api.requests import ChangesQuery, ListQuery, PagesQuery
-from fyke.api.services import Services
 from fyke.api.views import (
     ChangeShown,
     ErrorGroup,
@@ -23,20 +22,17 @@ from fyke.api.views import (
     page_shown,
 )
 from fyke.core.clock import iso
-from fyke.core.errors import InvalidUrl
 from fyke.core.outcome import Change
-from fyke.core.urls import host_of
 from fyke.store.conn import Conn
 from fyke.store.jobs import Job, get_job
 from fyke.store.metrics import NAMES, Sample, list_samples
-from fyke.store.results import Failure, PageFilter, PageView, list_changes, list_failures, list_pages
+from fyke.store.results import FailureGroup, PageFilter, PageView, group_failures, list_changes, list_pages
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["results"], route_class=guarded("read"))
 
 SAMPLES: Final = 5  # pages shown of each group of failures
-READ: Final = 1000  # failures read at once
 
 
 @router.get("/pages", **gives(list[PageShown], 200, "Pages in the order of the job's plan."))
@@ -54,35 +50,22 @@ async def pages(services: Parts, job: JobId, query: Annotated[PagesQuery, Query(
 
 
 @router.get("/errors", **gives(list[ErrorGroup], 200, "The most frequent failures first."))
-async def errors(services: Parts, job: JobId) -> Response:
+async def errors(services: Parts, job: JobId, query: Annotated[ListQuery, Query()]) -> Response:
     """Failures by class and host, with how many there are and some of them."""
-    await services.database.read(lambda conn: get_job(conn, job))
-    groups: dict[tuple[str, str], tuple[int, list[ErrorSample]]] = {}
-    after: int | None = None
-    while True:
-        found = await _some_failures(services, job, after)
-        for failure in found:
-            _count(groups, failure)
-        if len(found) < READ:
-            break
-        after = found[-1].seq
-    ordered = sorted(groups.items(), key=lambda item: (-item[1][0], item[0]))
-    return reply([ErrorGroup(*key, count, samples) for key, (count, samples) in ordered])
+    after = place_of(query.cursor) or 0
+
+    async def read(conn: Conn) -> Sequence[FailureGroup]:
+        await get_job(conn, job)
+        return await group_failures(conn, job, after, query.limit + 1, SAMPLES)
+
+    found = await services.database.read(read)
+    shown, where = paging(found, range(after + 1, after + 1 + len(found)), query.limit)
+    return reply([_group(group) for group in shown], paging=where)
 
 
-async def _some_failures(services: Services, job: int, after: int | None) -> list[Failure]:
-    return await services.database.read(lambda conn: list_failures(conn, job, after, READ))
-
-
-def _count(groups: dict[tuple[str, str], tuple[int, list[ErrorSample]]], failure: Failure) -> None:
-    try:
-        host = host_of(failure.url)
-    except InvalidUrl:
-        host = ""
-    count, samples = groups.setdefault((failure.error_class, host), (0, []))
-    if count < SAMPLES:
-        samples.append(ErrorSample(failure.url, failure.http_status, failure.error_message))
-    groups[failure.error_class, host] = count + 1, samples
+def _group(group: FailureGroup) -> ErrorGroup:
+    samples = [ErrorSample(page.url, page.http_status, page.error_message) for page in group.first]
+    return ErrorGroup(group.error_class, group.host, group.count, samples)
 
 
 @router.get("/diff", **gives(list[ChangeShown], 200, "Changes in the order of the job's plan."))

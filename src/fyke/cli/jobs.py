@@ -26,7 +26,7 @@ async def _call(method: str, path: str, body: Any = None) -> Any:
         return await api.call(method, path, body)
 
 
-async def _rows(path: str, limit: int, **query: Any) -> list[Any]:
+async def _rows(path: str, limit: int | None, **query: Any) -> list[Any]:
     async with reach(configured(quiet=True)) as api:
         return [item async for item in api.every(path, limit, **query)]
 
@@ -153,7 +153,7 @@ def pages(
 @jobs.command("errors")
 def errors(job: Job, as_json: Json = False) -> None:
     """Count the job's failures by class and host."""
-    found = run(_call("GET", f"/jobs/{job}/errors"))
+    found = run(_rows(f"/jobs/{job}/errors", None))
     if as_json:
         print_json(found)
         return

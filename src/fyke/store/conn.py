@@ -3,7 +3,7 @@
 A list as a parameter goes with `IN $n`. Bulk writes are named, not spelled: `insert` and `update` take
 rows of plain tuples and each dialect sends them in as few statements as it can. `{lock}` at the end of
 a SELECT locks the rows it returns, `{skip}` likewise but leaves out rows that others hold; where one
-process alone writes (SQLite) both are nothing.
+process alone writes (SQLite) both are nothing. `{host}` is the host in the column `url`, which is canonical.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

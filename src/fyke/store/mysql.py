@@ -18,6 +18,11 @@ from fyke.store.retry import Again, retrying
 __all__ = ["MysqlDatabase"]
 
 T = TypeVar("T")
+_AUTHORITY = "substring_index(substring_index(url, '/', 3), '/', -1)"
+# Without its port; an address in brackets keeps it.
+HOST = (
+    f"CASE WHEN left({_AUTHORITY}, 1) = '[' THEN {_AUTHORITY} ELSE substring_index({_AUTHORITY}, ':', 1) END"
+)
 _PARAMETER = re.compile(r"\$(\d+)")
 LOCK_WAIT, DEADLOCK, DUPLICATE, DISK_FULL = 1205, 1213, 1062, (1021, 1114, 3, 28)
 GONE = (1040, 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2002, 2003, 2006, 2013, 2055)
@@ -32,7 +37,7 @@ LONGEST_COMMAND, LONGEST_CONNECT = 60.0, 30.0
 def translate(sql: str) -> tuple[str, tuple[int, ...]]:
     """The text for the driver, and which argument stands at each of its places."""
     order = tuple(int(n) - 1 for n in _PARAMETER.findall(sql))
-    text = _PARAMETER.sub("%s", sql)
+    text = _PARAMETER.sub("%s", sql).replace("{host}", HOST)
     return text.replace("{lock}", " FOR UPDATE").replace("{skip}", " FOR UPDATE SKIP LOCKED"), order
 
 

@@ -15,6 +15,11 @@ from fyke.store.types import array_type
 __all__ = ["PostgresDatabase"]
 
 T = TypeVar("T")
+# Without its port; an address in brackets keeps it.
+HOST = (
+    "CASE WHEN split_part(url, '/', 3) LIKE '[%' THEN split_part(url, '/', 3)"
+    " ELSE split_part(split_part(url, '/', 3), ':', 1) END"
+)
 _LIST = re.compile(r"IN (\$\d+)")
 _PARAMETER = re.compile(r"\$(\d)")
 
@@ -41,7 +46,7 @@ PASSING = (
 
 @lru_cache(maxsize=512)
 def translate(sql: str) -> str:
-    text = _LIST.sub(r"= ANY(\1)", sql)
+    text = _LIST.sub(r"= ANY(\1)", sql).replace("{host}", HOST)
     return text.replace("{lock}", " FOR UPDATE").replace("{skip}", " FOR UPDATE SKIP LOCKED")
 
 

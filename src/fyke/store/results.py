@@ -1,13 +1,22 @@
-"""What a job found, read a piece at a time: pages, failures, changes."""
+"""What a job found, read a piece at a time: pages, failures in groups, changes."""
 
 from typing import Any
 
 from msgspec import Struct
 
 from fyke.core.outcome import Change
+from fyke.core.urls import host_of
 from fyke.store.conn import Conn, Row
 
-__all__ = ["Failure", "PageFilter", "PageView", "list_changes", "list_failures", "list_pages"]
+__all__ = [
+    "Failure",
+    "FailureGroup",
+    "PageFilter",
+    "PageView",
+    "group_failures",
+    "list_changes",
+    "list_pages",
+]
 
 PAGE = (
     "seq, url, final_url, http_status, fetched_at, title, h1, content_hash, bytes_in, data_full, data_seo,"
@@ -17,6 +26,21 @@ CHANGE = (
     "seq, url, change_type, curr_at, prev_at, fields_changed, price_prev, price_curr, availability_prev,"
     " availability_curr, title_prev, title_curr"
 )
+
+GROUPS = """
+    SELECT g.amount, g.host, p.seq, p.url, p.error_class, p.error_message, p.http_status
+    FROM (
+        SELECT error_class, {host} AS host, count(*) AS amount FROM pages
+        WHERE job = $1 AND error_class <> '' GROUP BY error_class, {host}
+        ORDER BY count(*) DESC, error_class, host LIMIT $2 OFFSET $3
+    ) g
+    JOIN (
+        SELECT seq, error_class, {host} AS host,
+            row_number() OVER (PARTITION BY error_class, {host} ORDER BY seq) AS number
+        FROM pages WHERE job = $1 AND error_class <> ''
+    ) r ON r.error_class = g.error_class AND r.host = g.host AND r.number <= $4
+    JOIN pages p ON p.job = $1 AND p.seq = r.seq
+    ORDER BY g.amount DESC, g.error_class, g.host, p.seq"""
 
 
 class PageView(Struct, frozen=True, gc=False):
@@ -52,6 +76,15 @@ class Failure(Struct, frozen=True, gc=False):
     http_status: int | None
 
 
+class FailureGroup(Struct, frozen=True):
+    """Failures of one class at one host: how many, and the first of them."""
+
+    error_class: str
+    host: str
+    count: int
+    first: list[Failure]
+
+
 class PageFilter(Struct, frozen=True):
     """Which pages of a job to list, in its plan's order, after the one at `after`."""
 
@@ -84,16 +117,16 @@ async def list_pages(conn: Conn, job: int, wanted: PageFilter) -> list[PageView]
     ]
 
 
-async def list_failures(conn: Conn, job: int, after: int | None, limit: int) -> list[Failure]:
-    """Pages with an error, in the plan's order."""
-    rows = await _list(
-        conn,
-        "SELECT seq, url, error_class, error_message, http_status FROM pages",
-        job,
-        [("error_class <> ${}", ""), ("seq > ${}", after)],
-        limit,
-    )
-    return [Failure(*row) for row in rows]
+async def group_failures(conn: Conn, job: int, after: int, limit: int, samples: int) -> list[FailureGroup]:
+    """Pages with an error by class and host, the most frequent first, after the first `after` groups; of
+    each the first pages in the plan's order. Looks at all of the job's pages."""
+    groups: dict[tuple[str, str], FailureGroup] = {}
+    for count, host, *page in await conn.fetch(GROUPS, job, limit, after, samples):
+        failure = Failure(*page)
+        shown = host_of(failure.url) if host.startswith("[") else host
+        found = FailureGroup(failure.error_class, shown, count, [])
+        groups.setdefault((failure.error_class, host), found).first.append(failure)
+    return list(groups.values())
 
 
 async def list_changes(

@@ -17,6 +17,13 @@ __all__ = ["SqliteConn"]
 
 T = TypeVar("T")
 CHUNKS = (64, 16, 4, 1)  # rows in one statement: few shapes, so that each stays prepared
+_REST = "substr(url, instr(url, '://') + 3) || '/'"
+_AUTHORITY = f"substr({_REST}, 1, instr({_REST}, '/') - 1)"
+# Without its port; an address in brackets keeps it.
+HOST = (
+    f"CASE WHEN substr({_AUTHORITY}, 1, 1) = '[' THEN {_AUTHORITY}"
+    f" ELSE substr({_AUTHORITY}, 1, instr({_AUTHORITY} || ':', ':') - 1) END"
+)
 _PARAMETER = re.compile(r"(IN )?\$(\d+)")
 _json = msgspec.json.Encoder()
 
@@ -33,7 +40,8 @@ def translate(sql: str) -> tuple[str, frozenset[int]]:
             return f"IN (SELECT value FROM json_each(?{match[2]}))"
         return f"?{match[2]}"
 
-    text = _PARAMETER.sub(replace, sql.replace("{lock}", "").replace("{skip}", ""))
+    plain = sql.replace("{lock}", "").replace("{skip}", "").replace("{host}", HOST)
+    text = _PARAMETER.sub(replace, plain)
     return text, frozenset(lists)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from fyke.store.metrics import NAMES
 from tests.integration.api.test_envelope import fields_of
+from tests.integration.api.test_lists import pages_of
 from tests.integration.api.world import World, data_of
 from tests.integration.jobs.site import Reply, product
 
@@ -55,6 +56,15 @@ async def test_failures_by_class_and_host_the_most_frequent_first(fyke: World) -
     assert [sample["url"] for sample in most["samples"]] == list(fyke.shop.urls(paths[:5]))
     assert {sample["http_status"] for sample in most["samples"]} == {500}
     assert (other["error_class"], other["count"], len(other["samples"])) == ("not_found", 1, 1)
+
+
+async def test_groups_of_failures_are_paged(fyke: World) -> None:
+    fyke.shop.pages["/bad"] = Reply(b"", status=500)
+    fyke.shop.pages["/no"] = Reply(b"", status=400)
+    job = (await fyke.crawl(["/bad", "/gone", "/gone2", "/no"]))["id"]
+    path = f"/api/v1/jobs/{job}/errors"
+    found = [group["error_class"] async for page in pages_of(fyke.client, path, 2) for group in page]
+    assert found == ["not_found", "http_4xx", "http_5xx"]
 
 
 async def test_a_diff_against_the_crawl_before(fyke: World) -> None:
