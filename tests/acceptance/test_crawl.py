@@ -115,6 +115,18 @@ async def test_a_budget_stops_it_and_a_higher_one_goes_on(fyke: Fyke, web: Site,
     assert {web.hits[f"/p/{number}"] for number in range(20)} == {1}
 
 
+async def test_a_budget_that_is_not_raised_begins_anew(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    web.pages["/sitemap.xml"] = sitemap_of(web.urls(web.products(20)))
+    crawls = [("--max-urls", "5"), ("--max-urls", "3"), ("--max-urls", "3", "--format", "json")]
+    for options in crawls:
+        done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "out", *options, "--json")
+        assert (done.code, done.json["succeeded"]) == (5, int(options[1]))
+    assert [web.hits[f"/p/{number}"] for number in range(6)] == [3, 3, 3, 1, 1, 0]
+    done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "out", "--max-urls", "0", "--json")
+    assert (done.code, done.json["succeeded"]) == (0, 20)
+    assert [web.hits[f"/p/{number}"] for number in range(6)] == [3, 3, 3, 2, 2, 1]
+
+
 async def test_nothing_that_can_be_read_is_a_failure(fyke: Fyke, web: Site, tmp_path: Path) -> None:
     done = await fyke.crawl(web.url("/gone"), tmp_path / "out")
     assert done.code == 1

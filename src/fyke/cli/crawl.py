@@ -16,7 +16,7 @@ from fyke.cli.run import configured, run
 from fyke.cli.show import console, print_json, progress_bar, say, summary
 from fyke.core import ids
 from fyke.core.errors import DiskFull, Invalid, UnknownName
-from fyke.core.job import ENDED, EXPORT_FORMATS
+from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
 from fyke.engine.lifecycle import until_signalled
 from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS
@@ -33,6 +33,8 @@ __all__ = ["Crawl", "bring_out", "crawl_once", "register", "request_for"]
 KINDS = ("list", "page", "site", "sitemap")
 POLL = 0.2
 LEAST_ROOM = 64 * 1024
+
+_options = msgspec.json.Decoder(JobOptions).decode
 
 
 class Crawl(Struct, frozen=True):
@@ -193,7 +195,7 @@ async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
         _note(work, f"Going on with a crawl of {latest.source} that was interrupted.")
         await discard(prepared, base.objects)
         return latest.id
-    if latest is not None and latest.state == "stopped" and _wider(latest, prepared):
+    if latest is not None and latest.state == "stopped" and _raised(latest, prepared.options):
         _note(work, f"Going on with a crawl of {latest.source} that stopped at {latest.close_reason}.")
         await discard(prepared, base.objects)
         await base.database.write(lambda conn: resume_job(conn, latest.id, prepared.options))
@@ -207,8 +209,11 @@ async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
     return identity
 
 
-def _wider(latest: Job, prepared: Prepared) -> bool:
-    return msgspec.json.encode(prepared.options).decode() != latest.options
+def _raised(latest: Job, options: JobOptions) -> bool:
+    """Whether the budget that a job stopped at is larger now, or none. With any other options it would stop
+    where it did: who asks for that asks for a new crawl."""
+    before, now = (getattr(o, latest.close_reason or "", 0) for o in (_options(latest.options), options))
+    return bool(before) and (not now or now > before)
 
 
 def _note(work: Crawl, text: str) -> None:
