@@ -104,7 +104,7 @@ async def show(services: Parts, job: JobId) -> Response:
 
 @submitting.delete("/{job_id}", **gives(Deleted, 200, "The job is gone."))
 async def delete(services: Parts, job: JobId) -> Response:
-    """Delete a job in any state, with all that it found."""
+    """Delete a job in any state, with its pages, changes and exports."""
     await services.database.write(lambda conn: delete_job(conn, job), urgent=True)
     return reply(Deleted(public(job), True))
 

@@ -126,7 +126,7 @@ def retry(
 
 @jobs.command("delete")
 def delete(job: Job, as_json: Json = False) -> None:
-    """Delete the job and everything that came of it."""
+    """Delete the job with its pages, changes and exports."""
     found = run(_call("DELETE", f"/jobs/{job}"))
     if as_json:
         print_json(found)

@@ -40,7 +40,7 @@ class Verdict:
     QUARANTINED: Final = "quarantined"
 
     RETRY: Final = "retry"  # back after `delay`, with one attempt more
-    REQUEUE: Final = "requeue"  # back at its place at once, no attempt counted
+    REQUEUE: Final = "requeue"  # back at its place after `delay`, no attempt counted
     CONTINUE: Final = "continue"  # part of the work is to be written; the task goes on under its lease
 
 

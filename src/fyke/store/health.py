@@ -21,8 +21,8 @@ ACTIVE: Final = ("queued", "running", "cancelling")
 
 
 class Lease(Struct, frozen=True, gc=False):
-    """A worker as the queue knows it. `idle` is how many seconds ago its lease was renewed at the
-    latest; negative `left` means that it has run out."""
+    """A worker as the queue knows it: how many seconds ago it took its lease, and how many are left of it;
+    negative `left` means that it has run out."""
 
     worker: str
     host: str
