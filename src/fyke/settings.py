@@ -8,7 +8,6 @@ default.
 import os
 import tomllib
 from functools import cache
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -146,11 +145,6 @@ class Settings(BaseSettings):
     @property
     def objects_path(self) -> Path:
         return Path(self.objects_dir) if self.objects_dir else self.data_dir / "objects"
-
-    @property
-    def loopback(self) -> bool:
-        """Whether the server is bound to this machine alone."""
-        return self.host == "localhost" or (self.host[0].isdigit() and ip_address(self.host).is_loopback)
 
 
 def load(**overrides: Any) -> Settings:

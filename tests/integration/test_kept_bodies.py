@@ -20,8 +20,9 @@ from fyke.core.page import Page
 from fyke.objects.bodies import DAY, KeptBodies
 from fyke.objects.local import LocalObjects
 from fyke.objects.protocol import ObjectNotFound
-from fyke.objects.segments import Place, read_body
+from fyke.objects.segments import Place
 from fyke.shop import Shop
+from tests.integration.test_objects_segments import read_body
 
 URLS = 40
 LONGEST = 60

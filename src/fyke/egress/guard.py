@@ -87,11 +87,6 @@ class Guard:
         refusal = self.admit(url).refusal
         return Verdict(url, refusal is None, refusal or "allowed")
 
-    def judge_address(self, ip: str) -> Verdict:
-        """Judge an address, of whatever name."""
-        refusal = self.refuse_address(ip)
-        return Verdict(ip, refusal is None, refusal or "allowed", (ip,))
-
     def refuse_address(self, ip: str, host: str = "") -> str | None:
         """Why no connection may be made to the address on behalf of `host`; None when it may."""
         if host in self._hosts:

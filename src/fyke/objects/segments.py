@@ -19,9 +19,9 @@ from fyke.core.ids import new_id, public
 from fyke.core.page import Page
 from fyke.objects.local import full_disk
 from fyke.objects.protocol import CHUNK, ObjectStore
-from fyke.objects.warc import info_record, page_record, read_page, whole_records
+from fyke.objects.warc import info_record, page_record, whole_records
 
-__all__ = ["Place", "SegmentOptions", "SegmentWriter", "open_segment", "read_body", "recover"]
+__all__ = ["Place", "SegmentOptions", "SegmentWriter", "open_segment", "recover"]
 
 SLASH: Final = "~"  # in the names of open segments, which are their keys; no key has one
 ABANDONED: Final = 3600 * clock.SECOND
@@ -78,10 +78,6 @@ class _Segment:
         self.size += done
         return offset
 
-    def sync(self) -> None:
-        with full_disk():
-            os.fdatasync(self._file)
-
     def cut(self) -> None:
         """Drop what a failed write left behind the last record."""
         os.ftruncate(self._file, self.size)
@@ -100,19 +96,14 @@ class SegmentWriter:
         self._open: _Segment | None = None
 
     async def append(self, page: Page) -> Place:
-        """Keep the page. It survives the death of the process at once, and that of the machine after
-        `sync`; it can be read once its segment is handed over."""
+        """Keep the page. It can be read at once, by any process (see bodies), and survives the death of this
+        one; that of the machine, once its segment is handed over."""
         record = page_record(page, self._options.level)
         await self.turn()
         segment = self._open
         if segment is None:
             segment = self._open = self._new()
         return Place(segment.key, segment.write(record), len(record))
-
-    async def sync(self) -> None:
-        """Bring what was appended to the disk."""
-        if self._open is not None:
-            await to_thread(self._open.sync)
 
     async def turn(self) -> None:
         """Hand the segment over if it is due."""
@@ -142,12 +133,6 @@ class SegmentWriter:
             segment = _Segment(self._directory, f"{self._options.prefix}/{day}/{name}")
         segment.write(info_record(name, clock.now()))
         return segment
-
-
-async def read_body(objects: ObjectStore, place: Place) -> Page:
-    """The page that was appended there."""
-    chunks = [chunk async for chunk in await objects.open(place.key, place.offset, place.length)]
-    return await to_thread(read_page, b"".join(chunks))
 
 
 async def recover(objects: ObjectStore, directory: Path) -> int:
