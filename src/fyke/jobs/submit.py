@@ -19,6 +19,7 @@ import tempfile
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
@@ -115,7 +116,7 @@ async def making(prepared: Prepared, database: Database, objects: ObjectStore) -
     except StoreBusy:
         with suppress(StoreError):
             for key in _lists(prepared):
-                if not await database.read(lambda conn, key=key: owns_list(conn, key)):  # type: ignore[misc]  # bound default
+                if not await database.read(partial(owns_list, definition=prepared.definition, key=key)):
                     await objects.delete(key)
         raise
     except FykeError:

@@ -76,9 +76,15 @@ async def sources_of(conn: Conn, job: int) -> list[SourceState]:
     return [SourceState(*row) for row in rows]
 
 
-async def owns_list(conn: Conn, key: str) -> bool:
-    """Whether a job has come to own the list with this key. Looks at all sources: not for every day."""
-    return bool(await conn.fetch("SELECT 1 FROM sources WHERE location = $1 LIMIT 1", key))
+async def owns_list(conn: Conn, definition: bytes, key: str) -> bool:
+    """Whether a job of that definition has come to own the list with this key."""
+    rows = await conn.fetch(
+        "SELECT 1 FROM jobs j JOIN sources s ON s.job = j.id"
+        " WHERE j.definition = $1 AND s.location = $2 LIMIT 1",
+        definition,
+        key,
+    )
+    return bool(rows)
 
 
 async def listings_before(conn: Conn, job: Job) -> list[int]:
