@@ -26,7 +26,7 @@ SIZE_LIMIT: Final = 512 * 1024
 REDIRECTS: Final = 5
 FRESH: Final = 24 * 3600 * SECOND
 RETRY_AFTER: Final = 300 * SECOND
-NOBODY_THERE: Final = 10 * SECOND  # a name mistyped, a server that is off: five minutes tell no more
+NOBODY_THERE: Final = 2 * SECOND  # a name mistyped, a server that is off: five minutes tell no more
 RULES, ALLOW, DISALLOW = "rules", "allow", "disallow"
 # Failures of a robots.txt that is there in principle, or may be: RFC 9309's "unreachable".
 UNREACHABLE: Final = frozenset(
