@@ -22,7 +22,7 @@ JOB = JobInfo(1, msgspec.json.encode(JobOptions()))
 
 
 class Nothing:
-    async def emit(self, effects: Sequence[Effect]) -> int:
+    async def emit(self, effects: Sequence[Effect]) -> str | None:
         raise AssertionError("pages write nothing on their way")
 
 
