@@ -166,4 +166,31 @@ def test_libcurls_codes_have_error_classes() -> None:
     assert explain(56, "Too large response headers: 307201 > 307200")[0] == ErrorClass.HEADERS_TOO_LARGE
     assert explain(56, "Recv failure: Connection reset by peer")[0] == ErrorClass.CONNECTION_LOST
     assert explain(60, "self-signed certificate")[0] == ErrorClass.TLS
-    assert explain(9999, "") == (ErrorClass.PROTOCOL, "libcurl's error 9999")
+    assert explain(56, "chunk hex-length char not a hex digit: 0x7a")[0] == ErrorClass.PROTOCOL
+    assert explain(35, "")[0] == explain(83, "")[0] == ErrorClass.TLS
+    assert explain(94, "")[0] == explain(9999, "")[0] == ErrorClass.PROTOCOL
+
+
+@pytest.mark.parametrize("code", [*range(1, 102), 9999])
+def test_a_code_about_which_libcurl_says_nothing_has_a_sentence(code: int) -> None:
+    message = explain(code, "")[1]
+    assert len(message.split()) > 3
+    assert message[0].islower() or message.startswith("TLS")
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "error_class"),
+    [
+        (100, "", ErrorClass.HEADERS_TOO_LARGE),
+        (100, "trailers exceeded header limit", ErrorClass.HEADERS_TOO_LARGE),
+        (56, "Out of memory in chunked-encoding", ErrorClass.HEADERS_TOO_LARGE),
+        (56, "Malformed encoding found in chunked-encoding", ErrorClass.PROTOCOL),
+        (56, "Too many response headers, 5000 is max", ErrorClass.HEADERS_TOO_LARGE),
+        (1, "Received HTTP/0.9 when not allowed", ErrorClass.PROTOCOL),
+    ],
+)
+def test_what_libcurl_says_is_put_for_people(code: int, said: str, error_class: str) -> None:
+    found, message = explain(code, said)
+    assert found == error_class
+    assert message != said
+    assert "memory" not in message
