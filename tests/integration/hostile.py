@@ -248,6 +248,39 @@ async def endless_body(reply: Reply) -> None:
 
 
 @page
+async def endless_chunk_extension(reply: Reply) -> None:
+    """A chunk whose length is followed by an extension without end."""
+    await reply.head("Content-Type: text/html", "Transfer-Encoding: chunked")
+    await reply.raw(b"5;")
+    while True:
+        await reply.raw(b"x" * 65536)
+
+
+@page
+async def chunk_extensions(reply: Reply) -> None:
+    """A body that never ends, hidden between chunk extensions that are a thousand times as long."""
+    await reply.head("Content-Type: text/html", "Transfer-Encoding: chunked")
+    while True:
+        await reply.raw((b"1;" + b"x" * 1000 + b"\r\na\r\n") * 60)
+
+
+@page
+async def endless_trailers(reply: Reply) -> None:
+    await reply.head("Content-Type: text/html", "Transfer-Encoding: chunked")
+    await reply.raw(b"1\r\na\r\n0\r\n")
+    while True:
+        await reply.raw(b"X-Trailer: late\r\n" * 100)
+
+
+@page
+async def endless_trailer(reply: Reply) -> None:
+    await reply.head("Content-Type: text/html", "Transfer-Encoding: chunked")
+    await reply.raw(b"1\r\na\r\n0\r\nX-Trailer: ")
+    while True:
+        await reply.raw(b"a" * 4096)
+
+
+@page
 async def announced_large(reply: Reply) -> None:
     await reply.head("Content-Type: text/html", f"Content-Length: {10**13}")
     await reply.raw(b"a" * 1000)

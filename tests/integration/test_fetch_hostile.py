@@ -1,6 +1,7 @@
 """The plain client against a server that does everything wrong."""
 
 import asyncio
+import re
 import tracemalloc
 from collections.abc import AsyncIterator
 from time import monotonic
@@ -56,6 +57,10 @@ async def client() -> AsyncIterator[HttpClient]:
         ("/many-headers", ErrorClass.HEADERS_TOO_LARGE),
         ("/endless-hints", ErrorClass.HEADERS_TOO_LARGE),
         ("/endless-body", ErrorClass.BODY_TOO_LARGE),
+        ("/endless-chunk-extension", ErrorClass.BODY_TOO_LARGE),
+        ("/chunk-extensions", ErrorClass.BODY_TOO_LARGE),
+        ("/endless-trailers", ErrorClass.HEADERS_TOO_LARGE),
+        ("/endless-trailer", ErrorClass.HEADERS_TOO_LARGE),
         ("/announced-large", ErrorClass.BODY_TOO_LARGE),
         ("/picture", ErrorClass.CONTENT_TYPE),
         ("/bombs?kind=gzip", ErrorClass.INFLATED_TOO_LARGE),
@@ -102,11 +107,47 @@ async def test_each_misdeed_ends_in_its_own_class(server: HostileServer, path: s
     assert isinstance(failed, Failed), failed
     assert failed.error_class == error_class, failed.message
     assert failed.message
+    assert not re.search(r"libcurl|memory|[0-9]{5,} milliseconds", failed.message), "not a message for people"
     assert took < limits.total + LATE
     assert peak < MEMORY
     after = await client.fetch(Request(server.url("/ok")))
     assert isinstance(after, Page), "the client is of no use afterwards"
     await client.stop()
+
+
+@pytest.mark.parametrize("path", ["/endless-chunk-extension", "/chunk-extensions"])
+@pytest.mark.parametrize("before", [0, 1], ids=["first of its connection", "on a kept connection"])
+async def test_what_is_hidden_around_the_body_is_counted(
+    server: HostileServer, path: str, before: int
+) -> None:
+    client = HttpClient(Guard(["127.0.0.0/8"]), PATIENT)
+    await client.start()
+    for _ in range(before):
+        await client.fetch(Request(server.url("/ok")))
+    failed = await client.fetch(Request(server.url(path)))
+    assert isinstance(failed, Failed)
+    assert failed.error_class == ErrorClass.BODY_TOO_LARGE
+    assert failed.bytes_in > PATIENT.body_bytes * 1.1
+    assert server.connections == 1
+    cut = await client.fetch(Request(server.url(path)), FetchOptions(truncate=True))
+    assert isinstance(cut, Page), "what fits is to be taken"
+    assert cut.bytes_in > PATIENT.body_bytes * 1.1
+    lost = await _stream(client, server.url(path))
+    assert lost.error_class == ErrorClass.BODY_TOO_LARGE
+    assert lost.bytes_in > PATIENT.body_bytes * 1.1
+    await client.stop()
+
+
+async def _stream(client: HttpClient, url: str) -> Failed:
+    """How a stream ends, at its beginning or later."""
+    stream = await client.stream(Request(url), FetchOptions())
+    if isinstance(stream, Failed):
+        return stream
+    async with stream:
+        async for _ in stream:
+            pass
+    assert stream.failed is not None
+    return stream.failed
 
 
 @pytest.mark.parametrize(

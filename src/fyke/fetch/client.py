@@ -82,7 +82,7 @@ class HttpClient:
                     return trip.failed(problem)
                 problem = transfer.finish(await multi.perform(transfer.curl))
                 head = transfer.head
-                trip.bytes_in += transfer.wire + (head.size if head else 0)
+                trip.bytes_in += transfer.bytes_in
                 if problem is not None or head is None:
                     return trip.failed(problem or (ErrorClass.PROTOCOL, "no response head came"), head)
                 onward = self._onward(trip, transfer)
@@ -221,8 +221,9 @@ class HttpClient:
         self._idle.append(transfer)
 
     def _look_around(self) -> None:
-        """Break off where nothing has come for too long, or nothing but headers: libcurl's own limits there
-        are none, and loose. Looking from time to time costs less than a timer and a count for each page."""
+        """Break off where nothing has come for too long, or nothing but headers, or more than can be seen in
+        the body: libcurl's own limits there are none, and loose. Looking from time to time costs less than
+        a timer and a count for each page."""
         self._look = None
         multi = self._multi
         if multi is None:
@@ -239,6 +240,9 @@ class HttpClient:
                     ErrorClass.HEADERS_TOO_LARGE,
                     f"{len(transfer.lines)} header lines and no end of them",
                 )
+                multi.abort(transfer.curl, (ABORTED, ""))
+                continue
+            if transfer.overflows():
                 multi.abort(transfer.curl, (ABORTED, ""))
         if self._busy:
             self._look = self._loop.call_later(LOOK_EVERY, self._look_around)

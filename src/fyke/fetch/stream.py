@@ -59,7 +59,7 @@ class Stream:
     @property
     def bytes_in(self) -> int:
         """Bytes over the wire so far, headers and all hops included."""
-        return self._trip.bytes_in + self._transfer.wire + self.head.size
+        return self._trip.bytes_in + self._transfer.bytes_in
 
     async def begin(self) -> Problem | None:
         """Send the request and wait for the body to begin, or for the end."""

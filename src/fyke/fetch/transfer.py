@@ -14,6 +14,7 @@ from fyke.fetch.inflate import BadEncoding, Inflater, inflater
 from fyke.fetch.multi import Result
 from fyke.fetch.options import ClientOptions, Limits
 from fyke.fetch.problems import Problem, explain
+from fyke.fetch.received import received
 
 __all__ = ["Ask", "Transfer"]
 
@@ -22,6 +23,9 @@ HIGH_WATER: Final = 16  # chunks (of 16 KiB) of a stream that wait to be read
 NO_SOCKET: Final[int] = pycurl.SOCKET_BAD
 PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
 SWALLOWED: Final = 64 * 1024  # of the body of a redirect: enough to keep the connection
+FRAMED: Final = (
+    256 * 1024
+)  # what head, framing and encryption may take besides the body, and a sixteenth of it
 
 
 class Ask(Struct, frozen=True, gc=False):
@@ -46,6 +50,8 @@ class Transfer:
         self.problem: Problem | None = None
         self.head: Head | None = None
         self.wire = 0
+        self.received = 0  # off the wire, framing and all, as far as a look has told
+        self._received_before: int | None = None  # on the same connection
         self.begun_at = 0.0
         self.truncated = False
         self.paused = False
@@ -92,6 +98,8 @@ class Transfer:
         self.problem = None
         self.head = None
         self.wire = 0
+        self.received = 0
+        self._received_before = None
         self.truncated = False
         self.paused = False
         self._unconnected = None
@@ -122,13 +130,43 @@ class Transfer:
             return self.problem
         if code and self._unconnected is not None and self.head is None:
             return self._unconnected
-        if code and not (code == pycurl.E_WRITE_ERROR and self.truncated):
+        if code and not self.truncated:
             return explain(code, message)
         if self.head is not None and not self.head.whole:
             return (ErrorClass.CONNECTION_LOST, "the connection was closed in the middle of the headers")
         if self.inflater is not None and not self.inflater.whole and not self.truncated:
             return (ErrorClass.CONNECTION_LOST, "the compressed body ends in its middle")
         return None
+
+    @property
+    def bytes_in(self) -> int:
+        """Bytes over the wire: head and body, or all that came, where a look has told of more."""
+        told = self.wire + (self.head.size if self.head is not None else 0)
+        return told if told > self.received else self.received
+
+    def overflows(self) -> bool:
+        """Whether more has come than the body may take, wherever the server put it. To be asked from time
+        to time while it runs; on a connection used before, what came before the first time is not seen."""
+        total = received(self.curl.getinfo(pycurl.ACTIVESOCKET))
+        if total is None:
+            return False
+        if self.curl.getinfo(pycurl.NUM_CONNECTS) > 0:  # also when a kept connection turned out to be dead
+            self._received_before = 0
+        elif self._received_before is None:
+            self._received_before = total - self.wire - sum(map(len, self.lines))
+        self.received = total - self._received_before
+        left = self._ask.body_bytes if self.head is None else self._left
+        if self.received <= left + left // 16 + FRAMED:
+            return False
+        self.ensure_head()
+        if self._ask.truncate or self._redirect:
+            self.truncated = True
+        elif self.problem is None:
+            self.problem = (
+                ErrorClass.BODY_TOO_LARGE,
+                f"more than {left} bytes came, most of them around the body and not in it",
+            )
+        return True
 
     def ensure_head(self) -> None:
         """Read the head, if no body came that made us do so."""
