@@ -8,20 +8,11 @@ from typing import Any, TextIO, cast
 
 import structlog
 
-__all__ = ["configure", "redact"]
+from fyke.core.secrets import redact
+
+__all__ = ["configure"]
 
 SECRET = re.compile(r"token|secret|passw|authorization|cookie|api_?key|credential", re.IGNORECASE)
-USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
-QUERY_SECRET = re.compile(
-    r"([?&](?:[^=&\s]*(?:token|key|secret|passw|auth|sig)[^=&\s]*)=)[^&\s]+", re.IGNORECASE
-)
-
-
-def redact(text: str) -> str:
-    """A text without the credentials that a URL in it may carry."""
-    if "://" not in text:
-        return text
-    return QUERY_SECRET.sub(r"\1***", USERINFO.sub("***@", text))
 
 
 def _redact_event(_logger: Any, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

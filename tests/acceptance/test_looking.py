@@ -17,7 +17,14 @@ from tests.integration.jobs.site import Site, sitemap_of
 
 COLUMNS = 80
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-ASKED = ["http://127.0.0.1/x", "http://10.0.0.1/", "nonsense", "http://[::1]/", "http://user@127.0.0.1:8/"]
+ASKED = [
+    "http://127.0.0.1/x",
+    "http://10.0.0.1/",
+    "nonsense",
+    "http://[::1]/",
+    "http://bob:hunter2@127.0.0.1:8/",
+]
+SHOWN = [*ASKED[:-1], "http://***@127.0.0.1:8/"]
 ALLOWED = [True, False, False, False, False]
 
 
@@ -32,10 +39,12 @@ async def test_check_as_lines_of_json_from_everywhere(fyke: Fyke, tmp_path: Path
         await fyke.run("check", "--json", "-", stdin=text),
     ):
         found = [json.loads(line) for line in done.out.splitlines()]
-        assert [one["url"] for one in found] == ASKED
+        assert [one["url"] for one in found] == SHOWN
         assert [one["allowed"] for one in found] == ALLOWED
         assert all(one["reason"] for one in found)
         assert done.code == 3
+        assert "hunter2" not in done.out + done.err
+    assert "hunter2" not in (await fyke.run("check", ASKED[-1])).out
     one = await fyke.run("check", ASKED[0])
     assert (one.code, one.out.split()[:2]) == (0, ["allowed", ASKED[0]])
     without = await fyke.run("check", ASKED[0], FYKE_EGRESS_ALLOW="")

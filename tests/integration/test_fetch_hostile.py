@@ -270,6 +270,30 @@ async def test_a_message_tells_no_query(server: HostileServer, client: HttpClien
         assert "secret" not in failed.message
 
 
+@pytest.mark.parametrize(
+    ("target", "error_class"),
+    [
+        ("ftp://bob:SEKRIT8@host.test/", ErrorClass.INVALID_URL),
+        ("ftp://bob:SEK?RIT8@host.test/", ErrorClass.INVALID_URL),
+        ("http://bob:SEKRIT8@127.0.0.1:1/", ErrorClass.REFUSED),
+        ("//bob:SEKRIT8@127.0.0.1:1/", ErrorClass.REFUSED),
+        (r"http:\\bob:SEKRIT8@127.0.0.1:1", ErrorClass.REFUSED),
+        ("http://[bob:SEKRIT8@x", ErrorClass.REFUSED),
+    ],
+)
+async def test_a_failure_tells_no_password(
+    server: HostileServer, client: HttpClient, target: str, error_class: str
+) -> None:
+    async def on(reply: Reply) -> None:
+        await reply.redirect(target)
+
+    server.extra = {"/away": on}
+    failed = await client.fetch(Request(server.url("/away")))
+    assert isinstance(failed, Failed)
+    assert failed.error_class == error_class
+    assert "SEK" not in repr(failed)
+
+
 async def test_connections_are_kept_open(server: HostileServer, client: HttpClient) -> None:
     for _ in range(10):
         await client.fetch(Request(server.url("/ok")))

@@ -13,6 +13,7 @@ from fyke.cli.exits import Exit
 from fyke.cli.run import configured, run
 from fyke.cli.show import print_json
 from fyke.core.errors import Invalid
+from fyke.core.secrets import hide_login
 from fyke.egress.guard import Guard, Verdict
 from fyke.settings import Settings
 
@@ -72,6 +73,7 @@ async def _check(settings: Settings, urls: Iterator[str], as_json: bool) -> int:
 
 
 def _print(url: str, verdict: Verdict, as_json: bool) -> None:
+    url = hide_login(url)
     if as_json:
         found = {"url": url, "allowed": verdict.allowed, "reason": verdict.reason}
         print_json({**found, "addresses": list(verdict.addresses)})

@@ -17,6 +17,7 @@ from fyke.cli.show import console, print_json, progress_bar, say, summary
 from fyke.core import ids
 from fyke.core.errors import DiskFull, Invalid, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
+from fyke.core.secrets import hide_login
 from fyke.engine.lifecycle import until_signalled
 from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS
@@ -116,7 +117,7 @@ def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_
     request = JobRequest(options=options_from(options), skip_invalid=skip_invalid)
     if kind == "list":
         if not Path(source).is_file():
-            raise Invalid(f"there is no file {source!r}", field="SOURCE")
+            raise Invalid(f"there is no file {hide_login(source)!r}", field="SOURCE")
         return msgspec.structs.replace(request, file=Path(source))
     if kind == "page":
         return msgspec.structs.replace(request, urls=(source,))
@@ -131,7 +132,7 @@ def request_body(
     body: dict[str, Any] = {"options": options, "skip_invalid": skip_invalid}
     if kind == "list":
         if not Path(source).is_file():
-            raise Invalid(f"there is no file {source!r}", field="SOURCE")
+            raise Invalid(f"there is no file {hide_login(source)!r}", field="SOURCE")
         lines = Path(source).read_text("utf-8", "replace").splitlines()
         return body | {"urls": [u for u in map(str.strip, lines) if u and u[0] != "#"], "name": source}
     if kind == "page":

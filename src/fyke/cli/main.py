@@ -17,7 +17,7 @@ from typer.main import get_group
 
 from fyke.cli.exits import Exit, exit_code
 from fyke.core.errors import FykeError, UnknownName
-from fyke.logs import redact
+from fyke.core.secrets import redact
 
 __all__ = ["app", "main"]
 

@@ -6,7 +6,7 @@ import typer
 
 from fyke.cli.run import configured
 from fyke.cli.show import print_json, say
-from fyke.logs import redact
+from fyke.core.secrets import redact
 from fyke.settings import described, spelled
 
 __all__ = ["register"]

@@ -13,6 +13,7 @@ import pycurl  # type: ignore[import-untyped]  # ships no types
 
 from fyke.core import clock
 from fyke.core.page import ErrorClass, Failed, Page, Request
+from fyke.core.secrets import hide_login
 from fyke.egress.addresses import parse
 from fyke.egress.guard import Guard
 from fyke.fetch.headers import REDIRECTS
@@ -159,6 +160,7 @@ class HttpClient:
         """Let the guard judge the next hop, and set the handle to it."""
         admission = self._guard.admit(trip.url)
         if admission.refusal is not None:
+            trip.url = hide_login(trip.url)  # it is kept with the failure
             kind = ErrorClass.REFUSED if admission.readable else ErrorClass.INVALID_URL
             return kind, admission.refusal
         if trip.url != admission.href:  # asked for in another spelling, or with a fragment

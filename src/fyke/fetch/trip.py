@@ -6,6 +6,7 @@ from fyke.core import clock
 from fyke.core.errors import InvalidUrl
 from fyke.core.http import retry_after
 from fyke.core.page import Cookies, ErrorClass, Failed, Page, Request
+from fyke.core.secrets import hide_login
 from fyke.core.urls import host_of, join
 from fyke.fetch.headers import Head
 from fyke.fetch.options import FetchOptions
@@ -128,8 +129,8 @@ class Trip:
 
 
 def _shown(url: str) -> str:
-    """A URL for a message: without its query, which may hold what is secret."""
-    return url.partition("?")[0][:SHOWN]
+    """A URL for a message: without user name, password and query, which may hold what is secret."""
+    return hide_login(url).partition("?")[0][:SHOWN]
 
 
 def _as_browsers_read(location: str) -> str:

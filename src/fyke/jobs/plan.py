@@ -28,6 +28,7 @@ from fyke.core.ids import public
 from fyke.core.outcome import AddSources, AddTasks, Effect, Outcome, SaveRobots, Source, SourceRead, Verdict
 from fyke.core.page import ErrorClass, Failed, Request
 from fyke.core.retry import RetryPolicy, retry_delay
+from fyke.core.secrets import hide_login
 from fyke.core.task import JobInfo, Kind, NewTask, Task
 from fyke.core.urls import canonical, join, origin_of
 from fyke.egress.guard import Guard
@@ -261,15 +262,15 @@ class Reading:
             try:
                 url = join(base, text)
             except InvalidUrl:
-                self.report.warn(f"{text[:100]!r}: {error.message}")
+                self.report.warn(f"{hide_login(text)[:100]!r}: {error.message}")
                 return None
             if ":" in text.partition("/")[0]:  # another scheme, not a path
-                self.report.warn(f"{text[:100]!r}: {error.message}")
+                self.report.warn(f"{hide_login(text)[:100]!r}: {error.message}")
                 return None
-            self.report.warn(f"{text[:100]!r} is not absolute")
+            self.report.warn(f"{hide_login(text)[:100]!r} is not absolute")
         refusal = self.parts.guard.admit(url).refusal
         if refusal is not None:
-            self.report.warn(f"{url[:100]}: {refusal}")
+            self.report.warn(f"{hide_login(url)[:100]}: {refusal}")
             return None
         self._usable += 1
         return url

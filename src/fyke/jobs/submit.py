@@ -14,7 +14,6 @@ gzip'd lines, that the job's plan reads later: a million lines take no more memo
 """
 
 import gzip
-import re
 import tempfile
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -31,6 +30,7 @@ from fyke.core.errors import FykeError, Invalid, InvalidUrl, Refused, StoreBusy,
 from fyke.core.ids import key16
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Source
+from fyke.core.secrets import hide_login
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.core.urls import canonical, host_of
 from fyke.egress.guard import Guard
@@ -51,7 +51,6 @@ MOST_SHOWN: Final = 20
 SHOWN: Final = 120
 LONGEST_LINE: Final = 65_536
 WRITTEN_AT_ONCE: Final = 1000
-SECRET: Final = re.compile(r"//[^/?#\s]*@")
 
 
 class JobRequest(Struct, frozen=True, kw_only=True):
@@ -286,7 +285,7 @@ def _good_lines(request: JobRequest, guard: Guard, checked: _Checked) -> Iterato
 
 def _shown_text(text: str) -> str:
     """A line as messages show it: short, and without a password."""
-    return SECRET.sub("//***@", text.strip())[:SHOWN]
+    return hide_login(text.strip())[:SHOWN]
 
 
 def _note(checked: _Checked, problem: LineProblem) -> None:
