@@ -96,6 +96,8 @@ class Failed(Struct, frozen=True, gc=False):
     status: int | None = None
     bytes_in: int = 0
     retry_after: float | None = None
+    elapsed: float = 0
+    strategy: str = "http"
 
 
 Fetched = Page | Blocked | Failed

@@ -125,6 +125,7 @@ class Trip:
             status=head.status if head else None,
             bytes_in=self.bytes_in,
             retry_after=retry_after(head.get("retry-after"), now) if head else None,
+            elapsed=clock.monotonic() - self.begun,
         )
 
 

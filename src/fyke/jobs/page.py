@@ -340,10 +340,10 @@ class PageHandler:
             error_class=error_class,
             error_message=stopped.message,
             retry_count=task.attempt - 1,
-            payload=task.payload or None,
-            strategy_used=page.strategy if page else None,
+            payload=payload_of(task.payload).from_start(),
+            strategy_used=fetched.strategy if fetched is not None else None,
             proxy_used=page.proxy if page else None,
-            elapsed_ms=int(page.elapsed * 1000) if page else 0,
+            elapsed_ms=int(fetched.elapsed * 1000) if fetched is not None else 0,
         )
         rows: tuple[Effect, ...] = (row,)
         if stopped.gone:

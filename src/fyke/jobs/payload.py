@@ -30,6 +30,10 @@ class PagePayload(Struct, frozen=True, omit_defaults=True):
     def encode(self) -> bytes:
         return _encode(self)
 
+    def from_start(self) -> bytes | None:
+        """What a page carries that is asked for anew, by its own URL."""
+        return None if self.follow is None else PagePayload(self.follow).encode()
+
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(PagePayload).decode
