@@ -5,12 +5,13 @@ import gzip
 import io
 from asyncio import to_thread
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 from fyke.core.errors import Invalid, Refused
 from fyke.jobs.submit import JobRequest
-from tests.integration.jobs.driver import Bench, bench, options
+from tests.integration.jobs.driver import Bench, bench, free, options
 from tests.integration.jobs.site import Reply, Site, index_of, product, sitemap_of
 
 
@@ -192,3 +193,38 @@ async def test_exports_that_cannot_be_made_are_told(tmp_path: Path, shop: Site) 
         job = await here.crawl(JobRequest(urls=shop.urls(shop.products(1)), options=options()))
     assert job.state == "succeeded"
     assert "no ink" in str(job.error_message)
+
+
+async def pages_of(here: Bench, *columns: str) -> list[tuple[object, ...]]:
+    return await here.rows(f"SELECT {', '.join(columns)} FROM pages ORDER BY seq")
+
+
+@pytest.mark.parametrize("robots", ["obey", "ignore"])
+async def test_a_redirect_to_a_url_with_a_password_is_refused(
+    tmp_path: Path, shop: Site, robots: str
+) -> None:
+    shop.products(1)
+    there = shop.url("/p/0").replace("//", "//bob:SEKRIT8@")
+    shop.pages["/login"] = Reply(status=302, headers={"Location": there})
+    shop.pages["/odd"] = Reply(status=302, headers={"Location": "http://[bob:SEKRIT8@x"})
+    shop.pages["/ftp"] = Reply(status=302, headers={"Location": "ftp://bob:SEKRIT8@host/"})
+    shop.pages["/no"] = Reply(status=302, headers={"Location": "http://[bob"})
+    paths = ["/login", "/odd", "/ftp", "/no"]
+    async with bench(tmp_path, policies=free(robots=robots)) as here:
+        job = await here.crawl(JobRequest(urls=shop.urls(paths), options=options()))
+        assert (job.failed, job.skipped) == (4, 0)
+        rows = await pages_of(here, "state", "error_class")
+        assert rows == [("failed", error_class) for error_class in ["refused"] * 2 + ["invalid_url"] * 2]
+        for row in await pages_of(here, "final_url", "error_message"):
+            assert "SEKRIT8" not in f"{row}"
+        assert shop.hits["/p/0"] == 0
+
+
+async def test_the_row_of_a_failure_tells_how_it_was_tried_and_how_long(here: Bench, shop: Site) -> None:
+    shop.pages["/slow"] = Reply(kind="image/gif", body=b"GIF89a", after=lambda: sleep(0.02))
+    job = await here.crawl(JobRequest(urls=shop.urls(["/slow"]), options=options()))
+    assert job.failed == 1
+    [(error_class, strategy, elapsed)] = await pages_of(here, "error_class", "strategy_used", "elapsed_ms")
+    assert (error_class, strategy) == ("content_type", "http")
+    assert isinstance(elapsed, int)
+    assert elapsed >= 20
