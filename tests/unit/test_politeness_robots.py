@@ -103,6 +103,19 @@ def test_paths_are_matched_by_rfc_9309(path: str, allowed: bool) -> None:
         ("User-agent: *\nDisallow: /*ü".encode(), "/x%C3%BC", False),
         (b"User-agent: *\nDisallow: /a%2Fb", "/a%2Fb", False),
         (b"User-agent: *\nDisallow: /a|b", "/a|b", False),
+        (b"User-agent: *\nDisallow: /%7Etilde", "/~tilde", False),
+        (b"User-agent: *\nDisallow: /%7etilde", "/~tilde/x", False),
+        (b"User-agent: *\nDisallow: /~tilde", "/%7Etilde", False),
+        (b"User-agent: *\nDisallow: /~tilde", "/%7etilde", False),
+        (b"User-agent: *\nDisallow: /%70%72ivate", "/private", False),
+        (b"User-agent: *\nDisallow: /*%2Dx", "/a-x", False),
+        (b"User-agent: *\nDisallow: /a%3Db", "/a=b", False),
+        (b"User-agent: *\nDisallow: /a%7Cb", "/a|b", False),
+        (b"User-agent: *\nDisallow: /a%2Fb", "/a/b", True),
+        (b"User-agent: *\nDisallow: /a%zz", "/a", True),
+        (b"User-agent: *\nDisallow /a", "/a", False),
+        (b"User-agent: *\nDissalow: /a", "/a", False),
+        (b"User-agent: *\x0cDisallow: /a", "/a", False),
         (b"User-agent: other\nDisallow: /", "/a", True),
         (b"nonsense", "/a", True),
         (b"", "/a", True),
@@ -152,6 +165,23 @@ async def test_a_file_that_cannot_be_had_forbids_everything_for_a_while(
 async def test_a_file_that_leads_nowhere_allows_everything(error_class: str) -> None:
     robots = Robots(Site(failed(error_class)), "Fyke")
     assert (await robots.allowed("https://shop.test/a")).allowed
+
+
+async def test_a_file_that_is_kept_where_we_may_not_go_forbids_everything_for_a_while() -> None:
+    there = "http://10.0.0.1/robots.txt"
+    away = Failed("", ErrorClass.REFUSED, "10.0.0.1, which is private", clock.now(), final_url=there)
+    denied = await Robots(Site(away), "Fyke").allowed("https://shop.test/a")
+    assert (denied.allowed, denied.error_class) == (False, ErrorClass.REFUSED)
+    assert "redirected" in denied.reason
+    assert denied.fetched_now is not None
+    assert denied.fetched_now.verdict == "disallow"
+    assert denied.fetched_now.expires_at - denied.fetched_now.fetched_at < HOUR
+
+
+async def test_a_host_where_we_may_not_go_at_all_is_left_to_the_guard() -> None:
+    here = "http://10.0.0.1/robots.txt"
+    refused = Failed(here, ErrorClass.REFUSED, "10.0.0.1, which is private", clock.now(), final_url=here)
+    assert (await Robots(Site(refused), "Fyke").allowed("http://10.0.0.1/a")).allowed
 
 
 async def test_all_who_ask_at_once_wait_for_one_fetch() -> None:

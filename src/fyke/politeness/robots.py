@@ -160,6 +160,9 @@ def _judge(origin: str, fetched: Page | Failed) -> tuple[SaveRobots, tuple[str, 
                 NOBODY_THERE if fetched.error_class in (ErrorClass.DNS, ErrorClass.CONNECT) else RETRY_AFTER
             )
             return SaveRobots(origin, DISALLOW, b"", at, at + wait), failure
+        if fetched.error_class == ErrorClass.REFUSED and _moved(origin, fetched):
+            failure = (fetched.error_class, f"redirected to where it cannot be had: {fetched.message}")
+            return SaveRobots(origin, DISALLOW, b"", at, at + RETRY_AFTER), failure
         return SaveRobots(origin, ALLOW, b"", at, at + FRESH), None  # nothing there that could be read
     status = fetched.status
     if 200 <= status < 300:
@@ -168,3 +171,9 @@ def _judge(origin: str, fetched: Page | Failed) -> tuple[SaveRobots, tuple[str, 
         failure = (ErrorClass.HTTP_5XX if status >= 500 else ErrorClass.RATE_LIMITED, f"status {status}")
         return SaveRobots(origin, DISALLOW, b"", at, at + RETRY_AFTER), failure
     return SaveRobots(origin, ALLOW, b"", at, at + FRESH), None
+
+
+def _moved(origin: str, failed: Failed) -> bool:
+    """Whether the file is kept elsewhere: it is there, then, and what it says is not known. An origin that is
+    refused itself has no page that could be fetched, and the guard gives the better reason."""
+    return failed.final_url is not None and not failed.final_url.startswith(f"{origin}/")

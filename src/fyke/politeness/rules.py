@@ -7,13 +7,18 @@ patterns with a wildcard, a piece it must contain. A URL that has none of it is 
 
 import re
 from typing import Final
+from urllib.parse import unquote
 
 from protego import Protego
 
 __all__ = ["Rules"]
 
 SIZE_LIMIT: Final = 512 * 1024  # RFC 9309: at least 500 KiB are read, what follows may be ignored
-DISALLOW: Final = re.compile(r"^[ \t]*disallow[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
+# In the spellings that Protego takes for it, the colon left out among them.
+DISALLOW: Final = re.compile(
+    r"^[ \t]*(?:disallow|dissallow|dissalow|disalow|diasllow|disallaw)(?:[ \t]*:|[ \t])[ \t]*([^\s#]+)",
+    re.IGNORECASE | re.MULTILINE,
+)
 PLAIN: Final = re.compile(r"[A-Za-z0-9/_.~=&?,:;@!()+-]+")
 MOST_PIECES: Final = 40
 
@@ -44,11 +49,13 @@ class Rules:
 
 def _suspicions(text: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """Beginnings and pieces one of which every URL has that a Disallow line could deny; and whether
-    that cannot be told. Lines of all crawlers are taken together: too much suspicion costs only time."""
+    that cannot be told. Lines of all crawlers are taken together: too much suspicion costs only time.
+    What a line escapes is compared as the character itself (RFC 9309, 2.2.2); a URL with an escape in it is
+    always asked about."""
     prefixes: set[str] = set()
     pieces: set[str] = set()
-    for match in DISALLOW.finditer(text.replace("\r", "\n")):
-        pattern: str = match[1]
+    for match in DISALLOW.finditer("\n".join(text.splitlines())):
+        pattern = unquote(match[1])
         runs: list[str] = PLAIN.findall(pattern)
         first = PLAIN.match(pattern)
         longest = max(runs, key=len, default="")
