@@ -1,5 +1,7 @@
 """Bytes to text, as a browser does it."""
 
+from time import perf_counter
+
 import pytest
 
 from fyke.fetch.decode import charset, decode
@@ -63,13 +65,53 @@ def test_header_mark_and_default(body: bytes, headers: tuple[tuple[str, str], ..
         ('<meta name="charset" content="utf-8">', "windows-1252"),
         ('<metadata charset="utf-8">', "windows-1252"),
         ("<meta charset=nonsense>", "windows-1252"),
-        (" " * 1024 + "<meta charset=utf-8>", "windows-1252"),
+        (" " * 1024 + "<meta charset=utf-8>", "utf-8"),
         ("<!-- never closed <meta charset=utf-8>", "windows-1252"),
     ],
 )
 def test_what_a_page_says_of_itself(start: str, name: str) -> None:
     expected = {"utf-8": "é", "windows-1252": "Ã©", "koi8-r": "ц╘"}[name]
     assert decode(start.encode() + "é".encode(), PLAIN) == start + expected
+
+
+@pytest.mark.parametrize(
+    ("late", "name"),
+    [
+        ('<meta charset="koi8-r">', "koi8-r"),
+        ('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=KOI8-R">', "koi8-r"),
+        ('<meta charset="utf-8">', "utf-8"),
+        ('<script>"<meta charset=utf-8>"</script><meta charset="koi8-r">', "koi8-r"),
+        ('<!-- <meta charset="utf-8"> --><title><meta charset=utf-8></title><meta charset=koi8-r>', "koi8-r"),
+        ("<link title='<meta charset=utf-8>'><meta charset=koi8-r>", "koi8-r"),
+        ("</head><body><meta charset=koi8-r>", "windows-1252"),
+        ("<body><meta charset=koi8-r>", "windows-1252"),
+        ("<script><meta charset=koi8-r>", "windows-1252"),
+        ("", "windows-1252"),
+    ],
+)
+def test_what_a_page_says_of_itself_late_in_its_head(late: str, name: str) -> None:
+    body = f"<html><head><style>{'a' * 3000}</style>{late}<h1>".encode("ascii") + "Привет".encode(
+        "utf-8" if name == "utf-8" else "koi8-r"
+    )
+    text = decode(body, PLAIN)
+    assert text.endswith(body.partition(b"<h1>")[2].decode(name))
+    assert decode(body, typed("text/html; charset=koi8-r")) == body.decode("koi8-r")
+
+
+def test_a_page_of_escapes_in_ascii_says_so_late_in_its_head() -> None:
+    body = b"<head>" + b" " * 3000 + b"<meta charset=iso-2022-jp>" + "日本".encode("iso2022_jp")
+    assert decode(body, PLAIN).endswith("日本")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [b"<", b"<!--", b"<script>", b"<a '", b'<meta "', b"<meta a=b ", b"<meta>", b"<!-- -->", b"</title"],
+)
+def test_a_head_made_to_be_slow_is_not(piece: bytes) -> None:
+    body = piece * (2_000_000 // len(piece)) + b"\xe9"
+    begun = perf_counter()
+    assert decode(body, PLAIN).endswith("é")
+    assert perf_counter() - begun < 2
 
 
 def test_the_header_outweighs_the_page() -> None:

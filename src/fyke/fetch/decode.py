@@ -1,6 +1,6 @@
 """Bytes to text, as a browser does it: byte order mark, charset of the Content-Type, what the page says
-of itself in its first 1024 bytes, and windows-1252 where nothing is said. What cannot be read becomes
-U+FFFD; decoding never fails."""
+of itself in its first 1024 bytes or later in its head, and windows-1252 where nothing is said. What
+cannot be read becomes U+FFFD; decoding never fails."""
 
 import codecs
 import re
@@ -13,12 +13,19 @@ import webencodings  # type: ignore[import-untyped]  # ships no types
 __all__ = ["charset", "decode"]
 
 PRESCAN: Final = 1024
+LONG_HEAD: Final = 256 * 1024  # how far a head is read that says nothing in its beginning
+MOST_TAGS: Final = 500
+LONGEST_TAG: Final = 1024
 DEFAULT: Final = "windows-1252"
 
 # One pass over comments and tags: a meta inside a comment or an attribute's value does not count.
 TAG: Final = re.compile(
     rb"""<!--.*?-->|<meta[\s/]((?:[^>"']|"[^"]*"|'[^']*')*)>|<[a-z/!?](?:[^>"']|"[^"]*"|'[^']*')*>""",
     re.IGNORECASE | re.DOTALL,
+)
+HEAD_ENDS: Final = (b"</head", b"<body")
+NOT_MARKUP: Final = tuple(
+    (b"<" + name, b"</" + name) for name in (b"script", b"style", b"title", b"noscript", b"template")
 )
 ATTRIBUTE: Final = re.compile(rb"""([^\s=/>"']+)\s*(?:=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?""")
 CONTENT_CHARSET: Final = re.compile(r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""", re.IGNORECASE)
@@ -33,7 +40,7 @@ def decode(body: bytes, headers: Iterable[tuple[str, str]]) -> str:
         return body[2:].decode("utf-16-le", "replace")
     if body.startswith(codecs.BOM_UTF16_BE):
         return body[2:].decode("utf-16-be", "replace")
-    name = charset(headers) or _declared(body[:PRESCAN]) or DEFAULT
+    name = charset(headers) or _declared(body[:PRESCAN]) or _declared_late(body) or DEFAULT
     if name == "utf-8":
         return body.decode("utf-8", "replace")
     table = _table(name)
@@ -75,6 +82,36 @@ def _declared(start: bytes) -> str | None:
     for tag in TAG.finditer(start):
         if tag[1] is not None:
             name = _of_meta(tag[1])
+            if name is not None:
+                return name
+    return None
+
+
+def _declared_late(body: bytes) -> str | None:
+    """The encoding that a page names further down in its head. Only asked where it matters, which is rare:
+    the bytes mean something else in other encodings. Tags are taken one by one, each within bounds, since
+    an expression over all of them could be made slow."""
+    if len(body) <= PRESCAN or (body.isascii() and b"\x1b" not in body):
+        return None
+    start = body[:LONG_HEAD].lower()
+    at = -1
+    for _ in range(MOST_TAGS):
+        at = start.find(b"<", at + 1)
+        if at < 0 or start.startswith(HEAD_ENDS, at):
+            return None
+        if start.startswith(b"<!--", at):
+            at = start.find(b"-->", at + 4)
+        else:
+            for opened, closed in NOT_MARKUP:
+                if start.startswith(opened, at):
+                    at = start.find(closed, at)
+                    break
+        if at < 0:
+            return None
+        tag = TAG.match(start, at, at + LONGEST_TAG)
+        if tag is not None:
+            at = tag.end() - 1
+            name = _of_meta(tag[1]) if tag[1] is not None else None
             if name is not None:
                 return name
     return None
