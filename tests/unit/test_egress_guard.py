@@ -2,7 +2,8 @@
 
 import pytest
 
-from fyke.core.errors import InvalidSetting
+from fyke.core.errors import InvalidSetting, InvalidUrl
+from fyke.core.urls import canonical
 from fyke.egress.guard import Guard
 
 
@@ -54,6 +55,12 @@ from fyke.egress.guard import Guard
         "http://[ff02::1]/",
         "http://[4000::1]/",
         "http://[100::1]/",
+        "http://[2606:4700::5efe:7f00:1]/",
+        "http://[2606:4700::200:5efe:10.0.0.1]/",
+        "http://[fe80::5efe:8.8.8.8]/",
+        "http://[fd00::5efe:8.8.8.8]/",
+        "http://8.8.8.8:0/",
+        "http://example.com:00/",
         "http:\\\\127.0.0.1\\path",
         "http:/\\127.0.0.1",
         "http://example.com@127.0.0.1/",
@@ -98,6 +105,8 @@ def test_what_is_no_url_is_refused(url: str) -> None:
         "http://[2606:4700:4700::1111]/",
         "http://[::ffff:8.8.8.8]/",
         "http://[64:ff9b::8.8.8.8]/",
+        "http://[2606:4700::5efe:8.8.8.8]/",
+        "http://[2606:4700::1:5efe:127.0.0.1]/",
         "http://localhost.example.com/",
         "http://10.example.com/",
         "HTTP://EXAMPLE.COM",
@@ -106,6 +115,22 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 def test_the_public_web_is_allowed(url: str) -> None:
     verdict = Guard().check_url(url)
     assert verdict.allowed, verdict.reason
+
+
+@pytest.mark.parametrize("url", ["http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]:80/x", "//[fe80::1%1]/"])
+def test_a_zone_id_has_a_reason_of_its_own(url: str) -> None:
+    assert "zone id" in (Guard().admit(url).refusal or "")
+    with pytest.raises(InvalidUrl, match="zone id"):
+        canonical(url)
+    assert Guard().admit("http://[nonsense%]/").refusal == "not a URL"
+
+
+def test_reasons_name_what_is_refused() -> None:
+    guard = Guard()
+    assert "port 0" in (guard.admit("http://8.8.8.8:0/").refusal or "")
+    refusal = guard.admit("http://[2606:4700::5efe:7f00:1]/").refusal or ""
+    assert "an ISATAP address of 127.0.0.1, which is loopback" in refusal
+    assert Guard(["2606:4700::/32"]).admit("http://[2606:4700::5efe:7f00:1]/").refusal is None
 
 
 def test_what_is_fetched_is_what_was_judged() -> None:

@@ -1,12 +1,15 @@
 """URLs as a browser reads them: parsed by the WHATWG rules, compared in canonical form."""
 
+import re
+
 import can_ada
 
 from fyke.core.errors import InvalidUrl
 
-__all__ = ["canonical", "host_of", "join", "origin_of"]
+__all__ = ["canonical", "host_of", "join", "origin_of", "why_unreadable"]
 
 MAX_LENGTH = 8192
+ZONE = re.compile(r"[^?#]*?//[^/?#]*\[[0-9A-Fa-f:.]+%")
 
 
 def _parse(url: str, base: str | None = None) -> can_ada.URL:
@@ -15,12 +18,19 @@ def _parse(url: str, base: str | None = None) -> can_ada.URL:
     try:
         parsed = can_ada.parse(base) + url.strip() if base else can_ada.parse(url.strip())
     except ValueError:
-        raise InvalidUrl("not a URL") from None
+        raise InvalidUrl(why_unreadable(url)) from None
     if parsed.protocol not in ("http:", "https:"):
         raise InvalidUrl(f"scheme {parsed.protocol[:-1]!r} is not http or https")
     if not parsed.hostname:
         raise InvalidUrl("has no host")
     return parsed
+
+
+def why_unreadable(url: str) -> str:
+    """What is wrong with a text that could not be parsed."""
+    if ZONE.match(url):
+        return "a zone id names an interface of one machine, and has no place in a URL"
+    return "not a URL"
 
 
 def canonical(url: str) -> str:

@@ -47,6 +47,7 @@ REFUSED_V6: Final = tuple(
 GLOBAL_V6: Final = IPv6Network("2000::/3")
 NAT64: Final = IPv6Network("64:ff9b::/96")
 V4_COMPATIBLE: Final = IPv6Network("::/96")
+ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})  # the third quarter of the address; RFC 5214
 
 
 def parse(text: str) -> Address | None:
@@ -76,10 +77,21 @@ def why_not_global(address: Address) -> str | None:
     if isinstance(address, IPv4Address):
         return next((name for network, name in REFUSED_V4 if address in network), None)
     if address.scope_id is not None:
-        return "an address with a zone"
+        return "an address with a zone id"
     for network, name in REFUSED_V6:
         if address in network:
             return name
     if address in V4_COMPATIBLE:
         return "an IPv4-compatible address, long given up"
-    return None if address in GLOBAL_V6 else "outside the global unicast range"
+    if address not in GLOBAL_V6:
+        return "outside the global unicast range"
+    return _why_not_tunnelled(address)
+
+
+def _why_not_tunnelled(address: IPv6Address) -> str | None:
+    """An ISATAP address leads on to the IPv4 address at its end, within its own site: both have to do."""
+    if int(address) >> 32 & 0xFFFF_FFFF not in ISATAP:
+        return None
+    embedded = IPv4Address(int(address) & 0xFFFF_FFFF)
+    reason = why_not_global(embedded)
+    return f"an ISATAP address of {embedded}, which is {reason}" if reason else None

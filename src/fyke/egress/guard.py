@@ -15,6 +15,7 @@ import can_ada
 from msgspec import Struct
 
 from fyke.core.errors import InvalidSetting
+from fyke.core.urls import why_unreadable
 from fyke.egress.addresses import Address, inner, parse, why_not_global
 
 __all__ = ["Admission", "Guard", "Resolver", "Verdict", "system_resolver"]
@@ -70,12 +71,14 @@ class Guard:
         try:
             parsed = can_ada.parse(url)
         except ValueError:
-            return Admission(url, "", "not a URL", False)
+            return Admission(url, "", why_unreadable(url), False)
         if parsed.protocol not in ("http:", "https:"):
             return Admission(url, "", f"scheme {parsed.protocol[:-1]!r} is not http or https")
         host = parsed.hostname
         if parsed.has_credentials():
             return Admission(url, host, "the URL carries a user name or password")
+        if parsed.port == "0":
+            return Admission(url, host, "port 0 is none that can be connected to")
         try:
             refusal = self._literals[host]
         except KeyError:
