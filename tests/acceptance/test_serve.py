@@ -138,6 +138,21 @@ async def test_told_to_stop_it_hands_back_and_a_restart_ends_the_job(quick: Fyke
     assert all(1 <= web.hits[path] <= 2 for path in paths)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+async def test_however_often_it_is_told_to_stop_it_ends_well(
+    fyke: Fyke, number: signal.Signals, options: tuple[str, ...]
+) -> None:
+    """Also while the interpreter takes its last steps."""
+    server, _ = await fyke.serve(*options)
+    server.send(number)
+    await server.says('"event": "stopping"', server.err)
+    while server.process.returncode is None:
+        server.send(number)
+        await asyncio.sleep(0.001)
+    assert (await server.ended()).code == 0
+
+
 async def test_two_worker_processes_and_one_is_killed(quick: Fyke, web: Site) -> None:
     paths = web.products(PAGES)
     server, address = await quick.serve("--workers", "2")

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -12,6 +12,8 @@ from fyke.core.clock import monotonic
 __all__ = ["LagMeter", "Loop", "Service", "Stack", "until_signalled"]
 
 log = structlog.get_logger("fyke.engine")
+
+STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Service(Protocol):
@@ -75,7 +77,7 @@ class Loop:
 
 
 async def until_signalled() -> str:
-    """Wait for SIGTERM or SIGINT; further ones change nothing."""
+    """Wait for SIGTERM or SIGINT; further ones change nothing, for as long as the process lives."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Future[str] = loop.create_future()
 
@@ -83,8 +85,16 @@ async def until_signalled() -> str:
         if not arrived.done():
             arrived.set_result(name)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, note, number.name)
+    def catch(number: int, _frame: object) -> None:
+        # The loop's own handlers end with the loop, Python's with the interpreter's last steps; what is
+        # ignored stays so.
+        for one in STOPPING:
+            signal.signal(one, signal.SIG_IGN)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(note, signal.Signals(number).name)
+
+    for one in STOPPING:
+        signal.signal(one, catch)
     return await arrived
 
 
