@@ -84,6 +84,17 @@ async def test_commands_ask_the_server_that_runs(quick: Fyke, web: Site, tmp_pat
     assert "a server runs, but its admin key is not in" in refused.line
 
 
+async def test_what_the_guard_refuses_ends_with_3_whoever_looks(fyke: Fyke) -> None:
+    refused = "http://10.0.0.1/"
+    assert (await fyke.run("crawl", refused)).code == 3
+    for with_server in (False, True):
+        if with_server:
+            await fyke.serve()
+        for source in (refused, f"{refused}sitemap.xml", f"{refused}page"):
+            done = await fyke.run("jobs", "create", source)
+            assert (done.code, "a private network" in done.line) == (3, True), done
+
+
 async def test_commands_do_without_a_server(quick: Fyke, web: Site, tmp_path: Path) -> None:
     job = (await quick.crawl(web.url(web.products(1)[0]), tmp_path / "out", "--json")).json["job"]
     listed = (await quick.run("jobs", "list", "--state", "succeeded", "--json")).json

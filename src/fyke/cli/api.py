@@ -19,7 +19,16 @@ from fyke.api.auth import digest_of, new_token
 from fyke.cli.admin_key import ensure_admin_key
 from fyke.cli.announce import announced
 from fyke.cli.server import Behind
-from fyke.core.errors import Authentication, BadRequest, Conflict, Forbidden, FykeError, Invalid, NotFound
+from fyke.core.errors import (
+    Authentication,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    FykeError,
+    Invalid,
+    NotFound,
+    Refused,
+)
 from fyke.settings import Settings
 from fyke.store.conn import Database
 from fyke.store.keys import create_key, find_key, revoke_key
@@ -35,6 +44,7 @@ ERRORS: dict[int, type[FykeError]] = {
     409: Conflict,
     422: Invalid,
 }
+CODES: Mapping[str, type[FykeError]] = {"egress_refused": Refused}  # whose status alone says too little
 
 
 class Answer(Struct, frozen=True):
@@ -158,7 +168,7 @@ def _error(answer: Answer) -> FykeError:
     kind = ERRORS.get(answer.status, FykeError)
     try:
         error = msgspec.json.decode(answer.body)["error"]
-        return kind(error["message"])
+        return CODES.get(error["code"], kind)(error["message"], **error["details"])
     except (msgspec.DecodeError, KeyError, TypeError):
         return kind(f"the server answered {answer.status}")
 
