@@ -117,8 +117,16 @@ def _field(found: Mapping[str, Any], models: Mapping[str, type[BaseModel]]) -> d
     if kind == "extra_forbidden":
         message = UnknownName("name", str(loc[-1]), _names(loc, models)).message
     elif kind == "literal_error" and isinstance(given, str):
-        message = UnknownName(str(loc[-1]), given, QUOTED.findall(found["ctx"]["expected"])).message
+        message = UnknownName(_one_of(loc), given, QUOTED.findall(found["ctx"]["expected"])).message
     return {"field": name, "message": message[:1].lower() + message[1:]}
+
+
+def _one_of(loc: Sequence[Any]) -> str:
+    """What a value is called in a sentence: an item of `strategies` is a strategy."""
+    name = next(str(part) for part in reversed(loc) if isinstance(part, str))
+    if name == loc[-1]:
+        return name
+    return f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
 
 
 def _names(loc: Sequence[Any], models: Mapping[str, type[BaseModel]]) -> list[str]:

@@ -41,7 +41,7 @@ def check_options(options: JobOptions, guard: Guard) -> None:
         if strategy not in STRATEGIES:
             raise UnknownName("strategy", strategy, STRATEGIES)
     if not options.strategies:
-        raise Invalid("a job needs at least one strategy", field="strategies")
+        raise Invalid("a job needs at least one strategy", field="options.strategies")
     for format in options.exports:
         if format not in EXPORT_FORMATS:
             raise UnknownName("export format", format, EXPORT_FORMATS)
@@ -49,22 +49,19 @@ def check_options(options: JobOptions, guard: Guard) -> None:
     if not -HIGHEST_PRIORITY <= options.priority <= HIGHEST_PRIORITY:
         raise Invalid(
             f"priority must be from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}, not {options.priority}",
-            field="priority",
+            field="options.priority",
         )
     if options.schedule is not None:
-        raise Invalid("there are no schedules yet: submit the job when it is due", field="schedule")
+        raise Invalid("there are no schedules yet: submit the job when it is due", field="options.schedule")
     if options.callback_url is not None:
         verdict = guard.check_url(options.callback_url)
         if not verdict.allowed:
-            raise Refused(f"callback_url: {verdict.reason}", fields=[_problem(verdict.reason)])
+            problem = {"field": "options.callback_url", "message": verdict.reason}
+            raise Refused(f"options.callback_url: {verdict.reason}", fields=[problem])
 
 
 def _check_limits(options: JobOptions) -> None:
     for name in LIMITS:
         value = getattr(options, name)
         if not (math.isfinite(value) and 0 <= value <= LARGEST):
-            raise Invalid(f"{name} must be from 0 (no limit) to {LARGEST:.0f}, not {value}", field=name)
-
-
-def _problem(reason: str) -> dict[str, str]:
-    return {"field": "callback_url", "message": reason}
+            raise Invalid(f"{name} must be from 0 (no limit) to {LARGEST:.0f}, not {value}", field=f"options.{name}")

@@ -243,7 +243,17 @@ async def test_an_unknown_name_in_a_query(
             "options.priority",
             "less than or equal to 10",
         ),
-        ({"urls": ["http://a.test/"], "options": {"callback_url": "x"}}, "callback_url", "not a URL"),
+        ({"urls": ["http://a.test/"], "options": {"callback_url": "x"}}, "options.callback_url", "not a URL"),
+        (
+            {"urls": ["http://a.test/"], "options": {"strategies": ["browser"]}},
+            "options.strategies.0",
+            "unknown strategy 'browser': did you mean 'http'?",
+        ),
+        (
+            {"urls": ["http://a.test/"], "options": {"exports": ["csv", "cvs"]}},
+            "options.exports.1",
+            "unknown export 'cvs': did you mean 'csv'?",
+        ),
     ],
 )
 async def test_a_field_that_is_wrong(
