@@ -6,10 +6,11 @@ default.
 """
 
 import os
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -22,16 +23,21 @@ from pydantic_settings import (
 )
 
 from fyke.core.errors import InvalidSetting, UnknownName
+from fyke.egress.guard import Guard
 
 __all__ = ["Settings", "described", "load", "spelled"]
 
 Names = Annotated[list[str], NoDecode]
+DATABASES: Final = ("sqlite", "postgresql", "postgres", "mysql", "mariadb")
+ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
 class Settings(BaseSettings):
     """What can be set. Lists are written with commas."""
 
-    model_config = SettingsConfigDict(env_prefix="FYKE_", env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="FYKE_", env_file=".env", extra="ignore", frozen=True, allow_inf_nan=False
+    )
 
     data_dir: Path = Field(Path(".fyke"), description="Where the embedded database, objects and keys live.")
     database_url: str = Field(
@@ -81,12 +87,14 @@ class Settings(BaseSettings):
     max_redirects: int = Field(10, ge=0, le=50, description="Redirects followed.")
 
     retry_attempts: int = Field(3, ge=1, le=100, description="Attempts at a page, the first included.")
-    retry_base: float = Field(2.0, ge=0, description="Seconds before the second attempt.")
-    retry_factor: float = Field(2.0, ge=1, description="By how much each further wait is longer.")
-    retry_cap: float = Field(600.0, ge=0, description="Seconds a wait never exceeds.")
+    retry_base: float = Field(2.0, ge=0, le=86_400, description="Seconds before the second attempt.")
+    retry_factor: float = Field(2.0, ge=1, le=100, description="By how much each further wait is longer.")
+    retry_cap: float = Field(600.0, ge=0, le=2_592_000, description="Seconds a wait never exceeds.")
 
-    keep_results_days: float = Field(30, gt=0, description="Days that ended jobs and their pages are kept.")
-    keep_failures_days: float = Field(90, gt=0, description="Days that failed jobs are kept.")
+    keep_results_days: float = Field(
+        30, gt=0, le=36_500, description="Days that ended jobs and their pages are kept."
+    )
+    keep_failures_days: float = Field(90, gt=0, le=36_500, description="Days that failed jobs are kept.")
     max_urls_per_request: int = Field(
         100_000, ge=1, description="URLs that one request to the API may carry."
     )
@@ -97,6 +105,48 @@ class Settings(BaseSettings):
     log_format: Literal["auto", "json", "text"] = Field(
         "auto", description="auto: readable on a terminal, else JSON."
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_yes_or_no(cls, value: Any) -> Any:
+        """TOML has true and false, which would pass for 1 and 0."""
+        if isinstance(value, bool):
+            raise ValueError(f"{str(value).lower()} is no value of this setting")
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, value: str) -> str:
+        scheme, found, _ = value.partition("://")
+        kind = scheme.partition("+")[0]
+        known = ", ".join(DATABASES)
+        if value and not found:  # which may be a password
+            raise ValueError(f"a URL such as postgresql://user@host/name is expected, of {known}")
+        if value and kind not in DATABASES:
+            raise ValueError(f"no database for {kind!r}: use one of {known}")
+        if kind == "sqlite" and not value.startswith("sqlite:///"):
+            raise ValueError("sqlite:///relative/path or sqlite:////absolute/path is expected")
+        return value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, value: list[str]) -> list[str]:
+        for origin in value:
+            if origin != "*" and not ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"{origin!r} is no origin as browsers send it: https://app.example.com, without a path,"
+                    " or * for all"
+                )
+        return value
+
+    @field_validator("egress_allow")
+    @classmethod
+    def _networks(cls, value: list[str]) -> list[str]:
+        try:
+            Guard(value)
+        except InvalidSetting as error:
+            raise ValueError(error.message) from None
+        return value
 
     @field_validator("host")
     @classmethod
@@ -159,7 +209,10 @@ def load(**overrides: Any) -> Settings:
 
 
 def as_invalid(error: ValidationError) -> InvalidSetting:
-    problems = [(f"FYKE_{'_'.join(str(p) for p in e['loc']).upper()}", str(e["msg"])) for e in error.errors()]
+    problems = [
+        (f"FYKE_{str(one['loc'][0]).upper()}", str(one["msg"]).removeprefix("Value error, "))
+        for one in error.errors()
+    ]
     return InvalidSetting(
         "; ".join(f"{name}: {message}" for name, message in problems),
         fields=[{"field": name, "message": message} for name, message in problems],

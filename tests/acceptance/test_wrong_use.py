@@ -64,6 +64,15 @@ async def test_a_setting_is_refused(fyke: Fyke, name: str, value: str, said: str
     assert done.code == 2
 
 
+async def test_a_wrong_setting_is_named_before_anything_else_is_looked_at(fyke: Fyke) -> None:
+    for command in ("settings", "check http://a.test/", "jobs list", "serve", "doctor"):
+        done = await fyke.run(*command.split(), FYKE_RETRY_CAP="inf")
+        assert (done.code, done.line.partition(": Input")[0]) == (2, "fyke: FYKE_RETRY_CAP"), command
+    assert not fyke.data.exists()
+    done = await fyke.run("version", FYKE_RETRY_CAP="inf")
+    assert (done.code, done.err) == (0, "")
+
+
 async def test_a_setting_in_dotenv_is_refused_and_taken(fyke: Fyke) -> None:
     dotenv = fyke.directory / ".env"
     dotenv.write_text("OTHER=1\nFYKE_WORKRES=2\n")

@@ -64,4 +64,6 @@ def _check_limits(options: JobOptions) -> None:
     for name in LIMITS:
         value = getattr(options, name)
         if not (math.isfinite(value) and 0 <= value <= LARGEST):
-            raise Invalid(f"{name} must be from 0 (no limit) to {LARGEST:.0f}, not {value}", field=f"options.{name}")
+            raise Invalid(
+                f"{name} must be from 0 (no limit) to {LARGEST:.0f}, not {value}", field=f"options.{name}"
+            )

@@ -1,0 +1,83 @@
+"""Settings are read once, at the start of every command: what is wrong is refused there, by its name."""
+
+from pathlib import Path
+
+import pytest
+
+from fyke.core.errors import InvalidSetting
+from fyke.settings import load
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("FYKE_EGRESS_ALLOW", "10.0.0.0/8,10.0.0.0/33", "'10.0.0.0/33' is neither a network"),
+        ("FYKE_DATABASE_URL", "oracle://x", "no database for 'oracle'"),
+        ("FYKE_DATABASE_URL", "hunter2", "a URL such as postgresql://user@host/name is expected"),
+        ("FYKE_DATABASE_URL", "sqlite://fyke.db", "sqlite:///relative/path or"),
+        ("FYKE_CORS_ORIGINS", "nonsense", "'nonsense' is no origin"),
+        ("FYKE_CORS_ORIGINS", "https://a.test,https://b.test/", "'https://b.test/' is no origin"),
+        ("FYKE_CORS_ORIGINS", "https://me:hunter2@a.test", "is no origin"),
+        ("FYKE_RETRY_CAP", "inf", "finite number"),
+        ("FYKE_RETRY_BASE", "nan", "finite number"),
+        ("FYKE_RETRY_FACTOR", "1e300", "less than or equal to 100"),
+        ("FYKE_KEEP_RESULTS_DAYS", "1e300", "less than or equal to 36500"),
+        ("FYKE_GRACE_SECONDS", "-inf", "FYKE_GRACE_SECONDS"),
+    ],
+)
+def test_a_value_is_refused_by_its_name(
+    name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidSetting) as refused:
+        load()
+    assert refused.value.message.startswith(f"{name}: ")
+    assert said in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("grace_seconds = true", "FYKE_GRACE_SECONDS"),
+        ("workers = false", "FYKE_WORKERS"),
+        ("log_level = true", "FYKE_LOG_LEVEL"),
+        ("egress_allow = [1]", "FYKE_EGRESS_ALLOW"),
+        ("cors_origins = 5", "FYKE_CORS_ORIGINS"),
+        ("port = 2026-11-19", "FYKE_PORT"),
+    ],
+)
+def test_a_value_in_toml_is_refused_by_its_name(line: str, name: str) -> None:
+    Path("fyke.toml").write_text(f"{line}\n")
+    with pytest.raises(InvalidSetting) as refused:
+        load()
+    assert refused.value.message.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FYKE_EGRESS_ALLOW", "10.0.0.0/8,intranet.example,[::1],127.0.0.1"),
+        ("FYKE_CORS_ORIGINS", "*"),
+        ("FYKE_CORS_ORIGINS", "http://localhost:3000,https://app.example.com,http://[::1]:80"),
+        ("FYKE_CORS_ORIGINS", "chrome-extension://abcdefghijklmnop"),
+        ("FYKE_DATABASE_URL", "postgresql+asyncpg://me:s3cret@db/fyke"),
+        ("FYKE_DATABASE_URL", "mariadb://me@db/fyke"),
+        ("FYKE_DATABASE_URL", "sqlite:////var/lib/fyke.db"),
+        ("FYKE_DATABASE_URL", ""),
+        ("FYKE_RETRY_CAP", "0"),
+    ],
+)
+def test_a_value_is_taken(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    load()
+
+
+def test_lists_in_toml_have_items() -> None:
+    Path("fyke.toml").write_text('egress_allow = ["10.0.0.0/8", "intranet.example"]\ngrace_seconds = 5\n')
+    assert load().egress_allow == ["10.0.0.0/8", "intranet.example"]
+    assert load().grace_seconds == 5
