@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fyke.api.envelope import REQUEST_ID, problem
 from fyke.core.clock import monotonic
 
-__all__ = ["Boundary", "Limits", "RequestMeter"]
+__all__ = ["NOT_STORED", "SECURITY", "Boundary", "Limits", "RequestMeter", "request_id"]
 
 log = structlog.get_logger("fyke.api")
 

@@ -71,12 +71,14 @@ class Readiness(Struct, frozen=True):
     reasons: list[str]
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", **gives(Health, 200, "It works, at least in part.", enveloped=False, also=503))
 async def health(services: Parts) -> Response:
     """How the whole is, looked at closely."""
     return answer(await examine(services))
 
 
+@router.head("/readiness", include_in_schema=False)
 @router.get("/readiness", **gives(Readiness, 200, "Work can be taken.", enveloped=False, also=503))
 async def readiness(services: Parts) -> Response:
     """Whether work can be taken and done now."""

@@ -11,6 +11,7 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 
 from fyke.api.app import create_app
+from fyke.api.protocol import Protocol
 from fyke.api.services import EngineHealth
 from fyke.cli.admin_key import ensure_admin_key
 from fyke.cli.announce import Announced, Place
@@ -58,6 +59,7 @@ class Http:
         self.server = Quiet(
             uvicorn.Config(
                 app,
+                http=Protocol,
                 lifespan="off",
                 log_config=None,
                 access_log=False,

@@ -28,6 +28,13 @@ async def test_open_to_all(parts: Parts, path: str) -> None:
     assert answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize("path", ["/health", "/readiness"])
+async def test_a_look_without_a_body(fyke: World, path: str) -> None:
+    answer = await fyke.client.head(path)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"] == "application/json"
+
+
 # --- health ---
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
+import pytest
 
 from fyke.api.boundary import MAX_BODY
 from tests.integration.api.test_envelope import problem_of
@@ -90,6 +91,43 @@ async def test_a_request_that_is_none_is_answered_and_the_server_goes_on(fyke: W
         finally:
             writer.close()
     assert (await fyke.client.get("/health")).json()["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "code"),
+    [
+        (b"FOO /api/v1/jobs HTTP/1.1\r\nHost: fyke\r\n\r\n", 400, "bad_request"),
+        (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: fyke\r\n\r\n", 414, "uri_too_long"),
+        (b"GET /health HTTP/1.1\r\nHost: fyke\r\n\x00: 1\r\n\r\n", 400, "bad_request"),
+        (b"\x16\x03\x01\x02\x00\x01\x00", 400, "bad_request"),
+    ],
+    ids=["an unknown method", "a long path", "a bad header", "TLS"],
+)
+async def test_a_request_that_cannot_be_read_is_answered_in_the_envelope(
+    fyke: World, request_: bytes, status: int, code: str
+) -> None:
+    host, _, port = fyke.server.address.removeprefix("http://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    async with asyncio.timeout(30):
+        writer.write(request_)
+        answer = await answer_of(reader)
+        assert await reader.read() == b""
+    writer.close()
+    assert problem_of(answer, status)["code"] == code
+    assert answer.headers["connection"] == "close"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_chunks_that_cannot_be_read_are_answered_in_the_envelope(fyke: World) -> None:
+    identity = "f6c3b126-c3a0-48c9-a98c-cd488ef359b8"
+    more = f"X-Request-ID: {identity}\r\nTransfer-Encoding: chunked"
+    async with asyncio.timeout(30), connected(fyke, more) as (reader, writer):
+        writer.write(b"5\r\n{}   \r\nnonsense\r\n")
+        answer = await answer_of(reader)
+        assert await reader.read() == b""
+    problem_of(answer, 400)
+    assert answer.headers["x-request-id"] == identity
+    assert data_of(await fyke.client.get("/api/v1/jobs")) == []
 
 
 async def test_readers_that_go_away_leave_nothing_behind(fyke: World) -> None:
