@@ -30,7 +30,7 @@ LENGTH: Final = len(PREFIX) + 43
 CACHE_SECONDS: Final = 5.0
 CACHE_SIZE: Final = 1000
 TOUCH_SECONDS: Final = 60.0
-BEARER: Final = "bearer "
+BEARER: Final = "bearer"
 
 
 def new_token(secret: bytes | None = None) -> str:
@@ -43,11 +43,17 @@ def digest_of(token: str) -> bytes:
 
 
 def token_of(request: Request) -> str | None:
-    """The token as it came: `Authorization: Bearer`, `X-Api-Key` or `X-Service-Key`."""
-    authorization = request.headers.get("authorization", "")
-    if authorization[: len(BEARER)].lower() == BEARER:
-        return authorization[len(BEARER) :].strip()
-    return request.headers.get("x-api-key") or request.headers.get("x-service-key")
+    """The token as it came: `Authorization: Bearer`, `X-Api-Key` or `X-Service-Key`. Who sends several
+    headers means one key: another beside it, an empty one too, is refused, whichever of them is good."""
+    given = request.headers.getlist("x-api-key") + request.headers.getlist("x-service-key")
+    for authorization in request.headers.getlist("authorization"):
+        scheme, _, token = authorization.strip().partition(" ")
+        if scheme.lower() == BEARER:  # others are for whoever stands before Fyke
+            given.append(token)
+    tokens = {token.strip() for token in given}
+    if len(tokens) > 1:
+        raise Authentication("several API keys are given that are not the same: send one")
+    return next(iter(tokens), None)
 
 
 class Keys:

@@ -37,6 +37,22 @@ async def test_a_key_that_nobody_has_is_401(parts: Parts, header: str, token: st
     assert not token or token not in answer.text
 
 
+@pytest.mark.parametrize("good", SENT)
+@pytest.mark.parametrize("other", SENT)
+async def test_a_wrong_key_beside_a_good_one_is_401(parts: Parts, good: str, other: str) -> None:
+    token = parts.tokens["read"]
+    async with parts.client(None) as client:
+        for second in (UNKNOWN, "", "x", parts.tokens["admin"]):
+            headers = [(good, SENT[good].format(token)), (other, SENT[other].format(second))]
+            for given in (headers, headers[::-1]):
+                answer = await client.get("/api/v1/jobs", headers=given)
+                assert problem_of(answer, 401)["code"] == "authentication_required", given
+        both = [(good, SENT[good].format(token)), (other, SENT[other].format(token))]
+        assert (await client.get("/api/v1/jobs", headers=both)).status_code == 200
+        basic = [("Authorization", "Basic bWU6aHVudGVyMg=="), ("X-Api-Key", token)]
+        assert (await client.get("/api/v1/jobs", headers=basic)).status_code == 200
+
+
 async def test_no_key_is_401(parts: Parts) -> None:
     async with parts.client(None) as client:
         problem_of(await client.get("/api/v1/jobs"), 401)
