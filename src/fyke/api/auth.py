@@ -44,12 +44,11 @@ def digest_of(token: str) -> bytes:
 
 def token_of(request: Request) -> str | None:
     """The token as it came: `Authorization: Bearer`, `X-Api-Key` or `X-Service-Key`. Who sends several
-    headers means one key: another beside it, an empty one too, is refused, whichever of them is good."""
+    headers means one key: anything else beside it is refused, whichever of them is good."""
     given = request.headers.getlist("x-api-key") + request.headers.getlist("x-service-key")
     for authorization in request.headers.getlist("authorization"):
         scheme, _, token = authorization.strip().partition(" ")
-        if scheme.lower() == BEARER:  # others are for whoever stands before Fyke
-            given.append(token)
+        given.append(token if scheme.lower() == BEARER else "")  # which nobody has
     tokens = {token.strip() for token in given}
     if len(tokens) > 1:
         raise Authentication("several API keys are given that are not the same: send one")
