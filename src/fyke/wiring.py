@@ -160,7 +160,7 @@ class Engine:
                 handlers |= self.fetching.handlers(base.objects, self.bodies.writer)
             queue = base.queue.limited_to(share)
             self.worker = Worker(queue, handlers, worker_options(settings), self.metrics)
-            services.append(self.worker)
+            services.append(Named(self.worker))
         self.stack = Stack(services)
 
     async def start(self) -> None:
@@ -283,13 +283,27 @@ class WiredWorker:
         bodies = kept_bodies(settings, objects)
         handlers = fetching.handlers(objects, bodies.writer)
         self.worker = Worker(self.queue, handlers, worker_options(settings), metrics)
-        self.stack = Stack([self.queue, fetching, bodies, self.worker])
+        self.stack = Stack([self.queue, fetching, bodies, Named(self.worker)])
 
     async def start(self) -> None:
         await self.stack.start()
 
     async def stop(self) -> None:
         await self.stack.stop()
+
+
+class Named:
+    """A worker whose name is in whatever it logs: its tasks have the context they are started in."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+
+    async def start(self) -> None:
+        with structlog.contextvars.bound_contextvars(worker=self.worker.options.info.name):
+            await self.worker.start()
+
+    async def stop(self) -> None:
+        await self.worker.stop()
 
 
 class Takeover:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
+import structlog
 from fastapi import APIRouter, Query, Request, Response
 
 from fyke.api.auth import guarded
@@ -29,6 +30,8 @@ __all__ = ["reading", "submitting"]
 reading = APIRouter(prefix="/jobs", tags=["jobs"], route_class=guarded("read"))
 submitting = APIRouter(prefix="/jobs", tags=["jobs"], route_class=guarded("submit"))
 
+log = structlog.get_logger("fyke.api")
+
 _options = msgspec.json.Decoder(JobOptions)
 
 
@@ -51,6 +54,9 @@ async def create(request: Request, services: Parts, body: JobBody, key: Idempote
             answer = await created(services, asked, make)
         if answer.replayed:  # a twin of the request has made it
             await discard(prepared, services.objects)
+        else:
+            job = msgspec.json.decode(answer.data)
+            log.info("job_submitted", job=job["id"], domain=job["domain"], source=job["source"])
         services.queue.wake()
     identity = msgspec.json.decode(answer.data)["id"]
     return answered(answer, Location=f"/api/v1/jobs/{identity}")

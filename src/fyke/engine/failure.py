@@ -1,16 +1,29 @@
 """When a handler raises instead of answering: a retry, or a failure that is written down."""
 
-from typing import Final
+from typing import Any, Final
 
 from msgspec import json
 
 from fyke.core import clock
+from fyke.core.errors import FykeError
+from fyke.core.ids import public
 from fyke.core.outcome import EndJob, Outcome, PageRow, SourceRead, Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import Kind, Task
 
-__all__ = ["outcome_of"]
+__all__ = ["outcome_of", "told"]
+
+
+def told(error: Exception, task: Task) -> dict[str, Any]:
+    """What the log says of it: whose task it was; where, if the error does not say enough itself."""
+    job = json.decode(task.payload)["job"] if task.kind == Kind.FINISH else task.job
+    found = {"task": public(task.id), "kind": task.kind, "job": public(job), "error": type(error).__name__}
+    if isinstance(error, FykeError):
+        return {**found, "reason": error.message}
+    if isinstance(error, OSError) and error.strerror:
+        return {**found, "reason": error.strerror}
+    return {**found, "exc_info": error}
 
 # A source that could not be read to its end may have more entries than it gave: no source has as many as are
 # left room for here, and after a million such sources the pages still come before what is removed.

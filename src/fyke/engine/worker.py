@@ -20,7 +20,7 @@ from fyke.core.outcome import Effect, Outcome, Verdict
 from fyke.core.queue import Queue
 from fyke.core.retry import RetryPolicy
 from fyke.core.task import Batch, JobInfo, WorkerInfo
-from fyke.engine.failure import outcome_of
+from fyke.engine.failure import outcome_of, told
 from fyke.engine.metrics import EngineMetrics
 from fyke.engine.settling import Held, Settler
 
@@ -248,7 +248,7 @@ class Worker:
         except (StoreBusy, DiskFull):  # not the task's fault, so it is no attempt
             return Outcome(task.id, task.lane, task.claims, Verdict.REQUEUE, delay=AWAY)
         except Exception as error:  # a handler's failure is its task's, never the worker's
-            log.exception("handler_failed", task=task.id, kind=task.kind, job=task.job)
+            log.error("handler_failed", **told(error, task))
             outcome = outcome_of(error, task, self.options.retry, random.random())  # noqa: S311 - jitter
         self.metrics.took(task.kind, monotonic() - started)
         if task.interval and late > 0.001:

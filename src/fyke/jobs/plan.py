@@ -185,7 +185,7 @@ class Reading:
             reason = "; ".join(report.notes[:MOST_NOTES])
             log.warning(
                 "source_warnings",
-                job=self.task.job,
+                job=public(self.task.job),
                 source=payload.location,
                 warnings=report.warnings,
                 reason=reason,
