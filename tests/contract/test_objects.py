@@ -8,7 +8,7 @@ import pytest
 
 from fyke.core.errors import Invalid
 from fyke.objects.local import LocalObjects
-from fyke.objects.protocol import CHUNK, ObjectNotFound, ObjectStore
+from fyke.objects.protocol import CHUNK, ObjectNotFound, ObjectStore, ObjectsUnusable
 
 BACKENDS: dict[str, Callable[[Path], ObjectStore]] = {"local": LocalObjects}
 
@@ -82,6 +82,32 @@ async def test_missing(objects: ObjectStore) -> None:
             await objects.size(key)
         with pytest.raises(ObjectNotFound):
             await objects.open(key)
+
+
+async def test_one_that_can_be_written_to(objects: ObjectStore, tmp_path: Path) -> None:
+    await objects.check()
+    await objects.put("a/b", b"1")
+    await objects.check()
+    assert [path.name for path in (tmp_path / "objects").rglob("*") if path.is_file()] == ["b"]
+
+
+async def test_one_that_cannot_be_used(objects: ObjectStore, tmp_path: Path) -> None:
+    """It says so, whatever is asked of it, and not that there is no such object."""
+    (tmp_path / "objects").write_text("a file")
+    (tmp_path / "made").write_text("made elsewhere")
+    for asked in (
+        objects.check(),
+        objects.put("a/b", b"1"),
+        objects.put_file("a/b", tmp_path / "made"),
+        objects.size("a/b"),
+        objects.open("a/b"),
+        objects.delete_prefix("a/"),
+    ):
+        with pytest.raises(ObjectsUnusable, match="cannot be used: not a directory"):
+            await asked
+    assert (tmp_path / "made").exists()
+    (tmp_path / "objects").unlink()
+    await objects.check()
 
 
 async def test_deleting(objects: ObjectStore) -> None:

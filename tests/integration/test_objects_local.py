@@ -9,7 +9,7 @@ import pytest
 
 from fyke.core.errors import DiskFull
 from fyke.objects.local import LocalObjects
-from fyke.objects.protocol import CHUNK, ObjectNotFound
+from fyke.objects.protocol import CHUNK, ObjectNotFound, ObjectsUnusable
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ async def test_another_error_is_not_a_full_disk(
     objects: LocalObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: _fail(errno.EIO))
-    with pytest.raises(OSError, match="Input/output"):
+    with pytest.raises(ObjectsUnusable, match="Input/output"):
         await objects.put("key", b"x")
 
 

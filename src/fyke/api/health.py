@@ -12,7 +12,7 @@ from fyke.api.inputs import Parts
 from fyke.api.openapi import gives
 from fyke.api.services import EngineHealth, Services
 from fyke.core.clock import monotonic
-from fyke.core.errors import StoreError
+from fyke.core.errors import FykeError, StoreError
 from fyke.store.health import Lease, Load, read_load
 
 __all__ = ["PATIENCE", "router", "within"]
@@ -22,11 +22,12 @@ router = APIRouter(tags=["operation"])
 
 PATIENCE: Final = 5.0  # seconds for the database to answer
 LAGGING: Final = 1.0  # seconds of the event loop
+NOTHING: Final = Load((), (), 0, {}, 0)
 OVERDUE: Final = 10.0  # seconds that a lease may have run out before somebody should have noticed
 
 
 class Component(Struct, frozen=True):
-    """The database."""
+    """The database, or the object store."""
 
     ok: bool
     seconds: float
@@ -55,6 +56,7 @@ class Health(Struct, frozen=True):
     reasons: list[str]
     version: str
     database: Component
+    objects: Component
     workers: Workers
     queues: list[Waiting]
     running: int
@@ -84,6 +86,8 @@ async def readiness(services: Parts) -> Response:
     """Whether work can be taken and done now."""
     found = await examine(services)
     reasons = list(found.reasons) if found.status == "down" else []
+    if found.status != "down" and not found.objects.ok:  # bodies and exports are part of the work
+        reasons += [reason for reason in found.reasons if reason.startswith("objects:")]
     if found.status != "down" and not found.workers.count:
         reasons.append("no worker holds a lease")
     return answer(Readiness(not reasons, reasons))
@@ -95,25 +99,40 @@ def answer(found: Health | Readiness) -> Response:
 
 
 async def examine(services: Services) -> Health:
-    started = monotonic()
-    load, problem = await _ask(services)
-    seconds = monotonic() - started
+    (load, problem, database), (unusable, objects) = await asyncio.gather(_ask(services), _try(services))
     engine = await services.health()
     lag = engine.lag if engine.lag is not None else await _lag()
     if load is None:
-        return _health("down", [problem], Component(False, seconds), Load((), (), 0, {}, 0), lag, engine)
-    reasons = [*engine.problems, *_reasons(load, lag)]
+        return _health("down", [problem, *unusable], (database, objects), NOTHING, lag, engine)
+    reasons = [*unusable, *engine.problems, *_reasons(load, lag)]
     status = "degraded" if reasons else "ok"
-    return _health(status, reasons, Component(True, seconds), load, lag, engine)
+    return _health(status, reasons, (database, objects), load, lag, engine)
 
 
-async def _ask(services: Services) -> tuple[Load | None, str]:
+async def _ask(services: Services) -> tuple[Load | None, str, Component]:
+    started = monotonic()
     try:
-        return await within(PATIENCE, services.database.read(read_load)), ""
+        load = await within(PATIENCE, services.database.read(read_load))
     except TimeoutError:
-        return None, f"database: no answer within {PATIENCE:.0f} s"
+        problem = f"database: no answer within {PATIENCE:.0f} s"
     except StoreError as error:
-        return None, f"database: {error.code}"  # its text may hold an address
+        problem = f"database: {error.code}"  # its text may hold an address
+    else:
+        return load, "", Component(True, round(monotonic() - started, 4))
+    return None, problem, Component(False, round(monotonic() - started, 4))
+
+
+async def _try(services: Services) -> tuple[list[str], Component]:
+    """Whether the object store takes anything; why not."""
+    started = monotonic()
+    unusable = []
+    try:
+        await within(PATIENCE, services.objects.check())
+    except TimeoutError:
+        unusable = [f"objects: no answer within {PATIENCE:.0f} s"]
+    except FykeError as error:
+        unusable = [f"objects: {error.message}"]
+    return unusable, Component(not unusable, round(monotonic() - started, 4))
 
 
 async def within(seconds: float, asked: Coroutine[Any, Any, T]) -> T:
@@ -156,14 +175,19 @@ def _reasons(load: Load, lag: float) -> list[str]:
 
 
 def _health(
-    status: str, reasons: list[str], database: Component, load: Load, lag: float, engine: EngineHealth
+    status: str,
+    reasons: list[str],
+    components: tuple[Component, Component],
+    load: Load,
+    lag: float,
+    engine: EngineHealth,
 ) -> Health:
     held: list[Lease] = [lease for lease in load.leases if lease.left > 0]
     return Health(
         status,
         reasons,
         __version__,
-        Component(database.ok, round(database.seconds, 4)),
+        *components,
         Workers(len(held), [round(lease.age, 1) for lease in held], [round(lease.left, 1) for lease in held]),
         [Waiting(queue.kind, queue.depth, round(queue.age, 1)) for queue in load.queues],
         load.running,

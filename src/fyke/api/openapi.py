@@ -38,7 +38,7 @@ FAILURES: Final = {
     "422": "The input is not valid; `details.fields` says where.",
     "429": "Too much waits already.",
     "500": "Something went wrong here; the log has it under the request's id.",
-    "503": "The database cannot be used at the moment.",
+    "503": "The database or the object store cannot be used at the moment.",
     "507": "The disk is full.",
 }
 ALWAYS: Final = ("500", "503")

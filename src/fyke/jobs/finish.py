@@ -16,7 +16,7 @@ from msgspec import Struct
 from fyke.core import clock
 from fyke.core.clock import SECOND
 from fyke.core.diff import removed
-from fyke.core.errors import DiskFull, Invalid, JobNotFound, StoreBusy
+from fyke.core.errors import DiskFull, FykeError, Invalid, JobNotFound, StoreBusy
 from fyke.core.handler import Context
 from fyke.core.ids import public
 from fyke.core.job import JobOptions
@@ -69,7 +69,7 @@ class FinishHandler:
                 return Outcome(task.id, task.lane, task.claims, Verdict.RETRY, delay=delay)
             log.error("exports_failed", job=public(identity), reason=str(problem))
         if all(source.state == "read" for source in sources):
-            await self._parts.objects.delete_prefix(plan_prefix(identity))
+            await self._clear(identity)
         return _outcome(task, (*exports, EndJob(identity, _message(job, sources, problem))))
 
     async def _find_removed(self, job: Job, context: Context) -> None:
@@ -111,6 +111,13 @@ class FinishHandler:
             except Exception as error:  # one export that cannot be made must not keep the others away
                 problem = error
         return exports, problem
+
+    async def _clear(self, job: int) -> None:
+        """Delete what the plan had put aside; a store that cannot does not keep the job from its end."""
+        try:
+            await self._parts.objects.delete_prefix(plan_prefix(job))
+        except FykeError as error:
+            log.warning("plan_not_cleared", job=public(job), reason=error.message)
 
     def _again_in(self, task: Task, problem: Exception) -> int | None:
         if isinstance(problem, DiskFull):

@@ -8,15 +8,16 @@ start with a dot, so `.incoming` is out of their reach.
 import errno
 import os
 import shutil
-from asyncio import to_thread
+from asyncio import Future, ensure_future, shield, to_thread
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from stat import S_ISREG
 
 from fyke.core import clock
 from fyke.core.errors import DiskFull
-from fyke.objects.protocol import CHUNK, ObjectNotFound, check_key, check_prefix
+from fyke.objects.protocol import CHUNK, ObjectNotFound, ObjectsUnusable, check_key, check_prefix
 
 __all__ = ["LocalObjects", "clear_abandoned", "full_disk"]
 
@@ -34,12 +35,30 @@ def full_disk() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def usable() -> Iterator[None]:
+    """A full disk is DiskFull, whatever else stands in the way ObjectsUnusable; no path is told."""
+    try:
+        with full_disk():
+            yield
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ObjectsUnusable("the object store cannot be used: not a directory") from error
+    except OSError as error:
+        raise ObjectsUnusable(f"the object store cannot be used: {error.strerror}") from error
+
+
 class LocalObjects:
     """Objects as files under `root`, which is made when it is first written to."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._incoming = root / ".incoming"
+        self._checking: Future[None] | None = None
+
+    async def check(self) -> None:
+        if self._checking is None or self._checking.done():  # one that hangs takes one thread, not all
+            self._checking = ensure_future(to_thread(self._try_out))
+        await shield(self._checking)
 
     async def put_file(self, key: str, path: Path) -> None:
         await to_thread(self._put_file, self._path(key), path)
@@ -72,8 +91,16 @@ class LocalObjects:
         _make(self._incoming)
         return self._incoming / token_hex(16)
 
+    def _try_out(self) -> None:
+        with usable():
+            written = self._new()
+            try:
+                written.write_bytes(b"?")
+            finally:
+                written.unlink(missing_ok=True)
+
     def _put(self, final: Path, body: bytes) -> None:
-        with full_disk():
+        with usable():
             temporary = self._new()
             try:
                 temporary.write_bytes(body)
@@ -82,7 +109,8 @@ class LocalObjects:
                 temporary.unlink(missing_ok=True)
 
     def _put_file(self, final: Path, path: Path) -> None:
-        with full_disk():
+        path.stat()  # that it is not there is not the store's fault
+        with usable():
             try:
                 _finish(path, final)
             except OSError as error:
@@ -101,10 +129,16 @@ class LocalObjects:
         path.unlink()
 
     def _size(self, key: str) -> int:
-        path = self._path(key)
-        if not path.is_file():
+        with usable():
+            try:
+                found = self._path(key).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                if self._root.exists() and not self._root.is_dir():
+                    raise
+                raise ObjectNotFound(f"there is no object {key!r}") from None
+        if not S_ISREG(found.st_mode):
             raise ObjectNotFound(f"there is no object {key!r}")
-        return path.stat().st_size
+        return found.st_size
 
     async def _read(self, path: Path, offset: int, end: int) -> AsyncGenerator[bytes, None]:
         if offset >= end:
@@ -127,7 +161,8 @@ class LocalObjects:
 
     def _delete_tree(self, directory: Path) -> int:
         """Out of sight by one rename, then file by file."""
-        hidden = self._new()
+        with usable():
+            hidden = self._new()
         try:
             directory.rename(hidden)
         except (FileNotFoundError, NotADirectoryError):

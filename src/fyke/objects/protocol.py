@@ -5,9 +5,17 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Final, Protocol
 
-from fyke.core.errors import Invalid, NotFound
+from fyke.core.errors import FykeError, Invalid, NotFound
 
-__all__ = ["CHUNK", "ObjectNotFound", "ObjectStore", "Readable", "check_key", "check_prefix"]
+__all__ = [
+    "CHUNK",
+    "ObjectNotFound",
+    "ObjectStore",
+    "ObjectsUnusable",
+    "Readable",
+    "check_key",
+    "check_prefix",
+]
 
 CHUNK: Final = 1 << 18
 MAX_KEY: Final = 512
@@ -19,6 +27,13 @@ class ObjectNotFound(NotFound):
     """There is no such object."""
 
     code = "object_not_found"
+
+
+class ObjectsUnusable(FykeError):
+    """The object store cannot be used."""
+
+    code = "object_store_error"
+    status = 503
 
 
 class Readable(Protocol):
@@ -35,8 +50,12 @@ class ObjectStore(Readable, Protocol):
 
     An object is there whole or not at all, and never changes but by being replaced whole. Keys are
     checked by every implementation, and no key may be the directory of another; a missing object is
-    ObjectNotFound, a full disk DiskFull.
+    ObjectNotFound, a full disk DiskFull, a store that is not there or takes nothing ObjectsUnusable.
     """
+
+    async def check(self) -> None:
+        """Raise what stands in the way of writing an object."""
+        ...
 
     async def put_file(self, key: str, path: Path) -> None:
         """Take a finished local file over as the object; afterwards it is gone from `path`."""

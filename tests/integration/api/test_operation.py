@@ -2,8 +2,10 @@
 
 import asyncio
 import gzip
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,10 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fyke.api.metrics import DOMAINS
 from fyke.api.services import EngineHealth
-from tests.integration.api.test_envelope import ANY
+from tests.integration.api.test_envelope import ANY, problem_of
 from tests.integration.api.test_lists import make
 from tests.integration.api.world import World, data_of
 from tests.integration.api_parts import HandWorker, Parts
+from tests.integration.jobs.site import Reply
 from tests.servers import Postgres
 
 OPEN = ("/health", "/readiness", "/metrics", "/reference", "/openapi.json")
@@ -78,6 +81,88 @@ async def test_a_worker_that_died_unnoticed_is_degraded(parts: Parts, admin: htt
         health = (await admin.get("/health")).json()
     assert health["status"] == "degraded"
     assert "1 leases have run out" in health["reasons"][0]
+
+
+async def test_an_object_store_that_takes_nothing_is_degraded_and_not_ready(fyke: World) -> None:
+    objects, away = fyke.server.behind.settings.objects_path, fyke.server.behind.settings.data_dir / "away"
+    job = await fyke.crawl(fyke.shop.products(1), options={"exports": ["csv"]})
+    (export, *_) = data_of(await fyke.client.get(f"/api/v1/jobs/{job['id']}/exports"))
+    assert (await fyke.client.get("/health")).json()["objects"]["ok"]
+    objects.rename(away)
+    objects.write_text("a file")
+    answer = await fyke.client.get("/health")
+    reason = "objects: the object store cannot be used: not a directory"
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    assert (answer.json()["reasons"], answer.json()["objects"]["ok"]) == ([reason], False)
+    answer = await fyke.client.get("/readiness")
+    assert (answer.status_code, answer.json()) == (503, {"ready": False, "reasons": [reason]})
+    for asked in (
+        fyke.client.get(export["url"]),
+        fyke.client.post(f"/api/v1/jobs/{job['id']}/exports", json={"type": "full", "format": "csv"}),
+    ):
+        assert problem_of(await asked, 503)["code"] == "object_store_error"
+    objects.unlink()
+    away.rename(objects)
+    assert (await fyke.client.get("/readiness")).status_code == 200
+    assert (await fyke.client.get(export["url"])).status_code == 200
+
+
+async def test_an_object_store_that_does_not_answer_is_not_waited_for(
+    parts: Parts, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fyke.api.health.PATIENCE", 0.2)
+    monkeypatch.setattr(parts.objects, "check", asyncio.Event().wait)
+    health = (await admin.get("/health")).json()
+    assert (health["status"], health["reasons"]) == ("degraded", ["objects: no answer within 0 s"])
+
+
+# --- logs ---
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+
+
+async def test_the_log_ties_requests_to_jobs_and_pages_to_workers(
+    fyke: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = "f6c3b126-c3a0-48c9-a98c-cd488ef359b8"
+    fyke.client.headers["X-Request-ID"] = identity
+    job = await fyke.crawl([*fyke.shop.products(2), "/gone"])
+    said = lines(capsys)
+    (made,) = (line for line in said if line["event"] == "job_submitted")
+    assert (made["job"], made["request_id"], made["level"]) == (job["id"], identity, "info")
+    assert "worker" not in made
+    worker = fyke.server.engine.worker
+    pages = [line for line in said if line["event"] in ("page_completed", "page_failed")]
+    assert {line["event"] for line in pages} == {"page_completed", "page_failed"}
+    for line in pages:
+        assert worker is not None
+        assert (line["job"], line["worker"]) == (job["id"], worker.options.info.name)
+        assert "request_id" not in line
+
+
+async def test_what_fails_behind_a_job_is_logged_by_its_public_id_and_in_plain_words(
+    fyke: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects = fyke.server.behind.settings.objects_path
+    objects.rename(objects.with_name("away"))
+    objects.write_text("a file")
+    job = await fyke.crawl(fyke.shop.products(1), options={"exports": ["csv"]})
+    assert "the object store cannot be used: not a directory" in job["error_message"]
+    objects.unlink()
+    objects.with_name("away").rename(objects)
+    fyke.shop.pages["/sitemap.xml"] = Reply(b"no sitemap")
+    answer = await fyke.client.post("/api/v1/jobs", json={"sitemap_url": fyke.shop.url("/sitemap.xml")})
+    second = await fyke.ended(data_of(answer, 201)["id"])
+    said = [line for line in lines(capsys) if line["level"] in ("warning", "error")]
+    assert {"exports_later", "exports_failed", "source_warnings"} <= {line["event"] for line in said}
+    for line in said:
+        assert "job" not in line or line["job"] in (job["id"], second["id"]), line
+        assert "exception" not in line, line
+
+
+# --- health, as others say it ---
 
 
 async def test_what_the_engine_says_is_passed_on(parts: Parts, admin: httpx.AsyncClient) -> None:
