@@ -64,14 +64,50 @@ async def test_a_file_of_urls_with_a_bad_line(fyke: Fyke, web: Site, tmp_path: P
     listed.write_text("\n".join(lines))
     done = await fyke.crawl(listed, tmp_path / "out")
     assert done.code == 2
-    assert "line 4: 'not a url'" in done.line
-    assert "1 more" in done.line
+    assert "line 4: 'not a url'" in done.err.splitlines()[0]
+    assert "1 more" in done.err.splitlines()[0]
+    assert done.err.splitlines()[1:] == ["line 6: 10.1.2.3, which is a private network"]
     assert web.hits.total() == 0
     assert list((tmp_path / "out").iterdir()) == []
     done = await fyke.crawl(listed, tmp_path / "out", "--skip-invalid", "--json")
-    assert (done.code, done.json["succeeded"]) == (0, 3)
+    skipped = ["line 4 skipped: not a URL", "line 6 skipped: 10.1.2.3, which is a private network"]
+    assert (done.code, done.json["succeeded"], done.json["skipped_lines"]) == (0, 3, 2)
+    assert done.err.splitlines() == skipped
     done = await fyke.crawl(listed, tmp_path / "out", "--skip-invalid")
-    assert [line.partition(":")[0] for line in done.err.splitlines()] == ["line 4 skipped", "line 6 skipped"]
+    assert done.err.splitlines() == skipped
+
+
+async def test_a_crawl_that_goes_on_tells_what_it_skips_as_well(
+    fyke: Fyke, web: Site, tmp_path: Path
+) -> None:
+    listed = tmp_path / "urls.txt"
+    listed.write_text("\n".join([*web.urls(web.products(6)), *["wrong"] * 25]))
+    skipped = [f"line {number} skipped: not a URL" for number in range(7, 27)]
+    for budget in (2, 0):
+        done = await fyke.crawl(listed, tmp_path / "out", "--skip-invalid", "--max-urls", budget)
+        said = [line for line in done.err.splitlines() if "skipped" in line]
+        assert said == [*skipped, "5 more lines skipped"]
+    assert "Going on with a crawl" in done.err
+
+
+async def test_a_job_made_of_a_file_tells_of_its_lines(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    lines = ["# things", web.url("/p/0"), "", "not a url", web.url("/p/1"), "ftp://x/"]
+    listed = tmp_path / "urls.txt"
+    listed.write_text("\n".join(lines))
+    refused = await fyke.run("jobs", "create", listed)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.splitlines() == [
+        f"fyke: {listed}, line 4: 'not a url': not a URL, and 1 more",
+        "line 6: scheme 'ftp' is not http or https",
+    ]
+    skipped = ["line 4 skipped: not a URL", "line 6 skipped: scheme 'ftp' is not http or https"]
+    made = await fyke.run("jobs", "create", listed, "--skip-invalid", "--json")
+    assert (made.json["total"], made.json["left_out"]) == (2, 2)
+    assert [line["line"] for line in made.json["left_out_lines"]] == [4, 6]
+    assert made.err.splitlines() == skipped
+    made = await fyke.run("jobs", "create", listed, "--skip-invalid")
+    assert made.err.splitlines() == skipped
+    assert "left out lines" not in made.out
 
 
 async def test_the_summary_is_one_object(fyke: Fyke, web: Site, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from fyke.cli.exits import Exit, exit_of_state
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, print_json, progress_bar, say, summary
+from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_skipped
 from fyke.core import ids
 from fyke.core.errors import DiskFull, Invalid, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
@@ -22,7 +22,7 @@ from fyke.engine.lifecycle import until_signalled
 from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS
 from fyke.jobs.options import options_from
-from fyke.jobs.submit import JobRequest, Prepared, discard, making
+from fyke.jobs.submit import JobRequest, Prepared, discard, file_lines, making
 from fyke.objects.protocol import ObjectStore
 from fyke.settings import Settings
 from fyke.store.exports import list_exports
@@ -126,20 +126,21 @@ def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_
 
 def request_body(
     source: str, kind: str | None, options: dict[str, Any], *, skip_invalid: bool
-) -> dict[str, Any]:
-    """The same for the API, which does not read files of this machine."""
+) -> tuple[dict[str, Any], list[int]]:
+    """The same for the API, which does not read files of this machine; and the lines its URLs are from."""
     kind = kind or _guess(source)
     body: dict[str, Any] = {"options": options, "skip_invalid": skip_invalid}
     if kind == "list":
         if not Path(source).is_file():
             raise Invalid(f"there is no file {hide_login(source)!r}", field="SOURCE")
-        lines = Path(source).read_text("utf-8", "replace").splitlines()
-        return body | {"urls": [u for u in map(str.strip, lines) if u and u[0] != "#"], "name": source}
+        lines = list(file_lines(Path(source)))
+        body |= {"urls": [text.strip() for _, text in lines], "name": source}
+        return body, [number for number, _ in lines]
     if kind == "page":
-        return body | {"urls": [source]}
+        return body | {"urls": [source]}, []
     if kind not in KINDS:
         raise UnknownName("--as", kind, KINDS)
-    return body | {f"{kind}_url": source}
+    return body | {f"{kind}_url": source}, []
 
 
 def _guess(source: str) -> str:
@@ -159,12 +160,12 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     signalled = asyncio.create_task(until_signalled())
     await engine.start()
     try:
-        job, files = await crawl_once(engine, work, signalled)
+        job, files, skipped = await crawl_once(engine, work, signalled)
     finally:
         signalled.cancel()
         await engine.stop()
     if as_json:
-        print_json({**summary(job), "exports": [str(file) for file in files]})
+        print_json({**summary(job), "skipped_lines": skipped, "exports": [str(file) for file in files]})
     else:
         _say(job, files, work.out)
     if job.state not in ENDED:
@@ -172,10 +173,13 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     return exit_of_state(job.state)
 
 
-async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]") -> tuple[Job, list[Path]]:
+async def crawl_once(
+    engine: Engine, work: Crawl, signalled: "asyncio.Task[str]"
+) -> tuple[Job, list[Path], int]:
     """Make the job, or find the one that was interrupted; see it through, unless a signal comes; put its
-    exports at hand."""
+    exports at hand. Last comes how many lines of its list were passed over."""
     prepared = await engine.base.submit(work.request)
+    tell_skipped([(problem.line, problem.reason) for problem in prepared.problems], prepared.skipped)
     identity = await _job_for(engine, prepared, work)
     watching = asyncio.create_task(_watch(engine, identity, work))
     try:
@@ -186,7 +190,7 @@ async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]"
         watching.cancel()
         await asyncio.wait([watching])
     job = await engine.base.database.read(lambda conn: get_job(conn, identity))
-    return job, await bring_out(engine, job, work.out)
+    return job, await bring_out(engine, job, work.out), prepared.skipped
 
 
 async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
@@ -202,8 +206,6 @@ async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
         await base.database.write(lambda conn: resume_job(conn, latest.id, prepared.options))
         base.queue.wake()
         return latest.id
-    for problem in prepared.problems:
-        _note(work, f"line {problem.line} skipped: {problem.reason}")
     async with making(prepared, base.database, base.objects):
         identity = await base.database.write(lambda conn: create_job(conn, prepared), urgent=True)
     base.queue.wake()

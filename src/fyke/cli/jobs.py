@@ -9,7 +9,8 @@ from fyke.cli.api import Api, reach
 from fyke.cli.crawl import request_body
 from fyke.cli.exits import exit_of_state
 from fyke.cli.run import configured, run
-from fyke.cli.show import console, moment, print_json, print_rows, progress_bar, say
+from fyke.cli.show import console, moment, print_json, print_rows, progress_bar, say, tell_skipped
+from fyke.core.errors import FykeError, Invalid, Refused
 from fyke.core.job import ENDED
 
 __all__ = ["register"]
@@ -36,7 +37,7 @@ def _print_job(job: Any, as_json: bool) -> None:
         print_json(job)
         return
     for name, value in job.items():
-        if name not in ("options", "progress") and value not in (None, []):
+        if name not in ("options", "progress", "left_out_lines") and value not in (None, []):
             say(f"{name.replace('_', ' '):>22}  {value}")
 
 
@@ -57,8 +58,29 @@ def create(
 ) -> None:
     """Make a job; a server or worker does it."""
     options = {"target": target, "max_urls": max_urls, "max_concurrency": concurrency, "priority": priority}
-    body = request_body(source, kind, options, skip_invalid=skip_invalid)
-    _print_job(run(_call("POST", "/jobs", body)), as_json)
+    body, numbers = request_body(source, kind, options, skip_invalid=skip_invalid)
+    try:
+        job = run(_call("POST", "/jobs", body))
+    except (Invalid, Refused) as error:
+        raise _in_file(error, source, numbers) from None
+    left_out = job["left_out_lines"]
+    if numbers:
+        left_out = [line | {"line": numbers[line["line"] - 1]} for line in left_out]
+    tell_skipped([(line["line"], line["reason"]) for line in left_out], job["left_out"])
+    _print_job(job | {"left_out_lines": left_out}, as_json)
+
+
+def _in_file(error: Invalid | Refused, source: str, numbers: list[int]) -> FykeError:
+    """What is wrong with items of a list, said of the lines that they are from."""
+    message, fields = error.message, []
+    for field in error.details.get("fields", ()):
+        item = field["field"].removeprefix("urls.")
+        if numbers and item.isdigit():
+            number = numbers[int(item)]
+            message = message.replace(f"urls, line {int(item) + 1}:", f"{source}, line {number}:")
+            field = {"field": f"file.{number}", "message": field["message"]}
+        fields.append(field)
+    return type(error)(message, fields=fields)
 
 
 @jobs.command("list")

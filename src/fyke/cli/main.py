@@ -103,6 +103,16 @@ def _unexpected(error: Exception) -> str:
     return f"this is a fault of Fyke: {said} (FYKE_LOG_LEVEL=DEBUG shows where)"
 
 
+def _more_lines(error: FykeError) -> list[str]:
+    """The wrong lines of a file after the first, which the message has."""
+    found = []
+    for field in error.details.get("fields", ())[1:]:
+        where, _, number = field["field"].rpartition(".")
+        if where == "file":
+            found.append(f"line {number}: {field['message']}")
+    return found
+
+
 def _of_the_system(error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
@@ -122,6 +132,8 @@ def main() -> None:
         code = Exit.FAILED
     except FykeError as error:
         print(f"fyke: {error.message}", file=sys.stderr)
+        for line in _more_lines(error):
+            print(line, file=sys.stderr)
         code = exit_code(error)
     except OSError as error:
         print(f"fyke: {_of_the_system(error)}", file=sys.stderr)

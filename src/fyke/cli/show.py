@@ -21,7 +21,7 @@ from rich.text import Text
 from fyke.core import clock, ids
 from fyke.store.jobs import Job
 
-__all__ = ["console", "moment", "print_json", "print_rows", "progress_bar", "say", "summary"]
+__all__ = ["console", "moment", "print_json", "print_rows", "progress_bar", "say", "summary", "tell_skipped"]
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 LEAST_CELL = 6
@@ -31,6 +31,14 @@ WIDE = 120  # from here on a table shows all of its columns
 def say(text: str) -> None:
     """A result in words."""
     print(text, flush=True)
+
+
+def tell_skipped(lines: Sequence[tuple[int, str]], count: int) -> None:
+    """Say which lines of a list were passed over and why: the first of them, whoever reads the result."""
+    for number, reason in lines:
+        console.print(f"line {number} skipped: {reason}", markup=False)
+    if count > len(lines):
+        console.print(f"{count - len(lines)} more lines skipped", markup=False)
 
 
 class TimeColumn(ProgressColumn):

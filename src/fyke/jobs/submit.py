@@ -42,7 +42,17 @@ from fyke.store.conn import Database
 from fyke.store.jobs import NewJob
 from fyke.store.pages import owns_list
 
-__all__ = ["AT_ONCE", "PLAN_LANE", "JobRequest", "LineProblem", "Prepared", "discard", "making", "prepare"]
+__all__ = [
+    "AT_ONCE",
+    "PLAN_LANE",
+    "JobRequest",
+    "LineProblem",
+    "Prepared",
+    "discard",
+    "file_lines",
+    "making",
+    "prepare",
+]
 
 AT_ONCE: Final = 500
 PLAN_LANE: Final = LaneSpec("fyke:plan", cap=4)  # where the reading of lists waits: no host is asked
@@ -269,7 +279,7 @@ def _move(checked: _Checked, digest: blake2b, spool: _Spool) -> None:
 
 def _good_lines(request: JobRequest, guard: Guard, checked: _Checked) -> Iterator[str]:
     """The canonical URLs; problems are noted."""
-    lines = enumerate(request.urls, 1) if request.urls is not None else _file_lines(request.file)
+    lines = enumerate(request.urls, 1) if request.urls is not None else file_lines(request.file)
     for number, text in lines:
         try:
             url = canonical(text)
@@ -295,7 +305,8 @@ def _note(checked: _Checked, problem: LineProblem) -> None:
         checked.problems.append(problem)
 
 
-def _file_lines(path: Path | None) -> Iterable[tuple[int, str]]:
+def file_lines(path: Path | None) -> Iterable[tuple[int, str]]:
+    """The lines of a list that are neither blank nor comments, each with its number."""
     if path is None:
         return
     try:
