@@ -25,6 +25,7 @@ def told(error: Exception, task: Task) -> dict[str, Any]:
         return {**found, "reason": error.strerror}
     return {**found, "exc_info": error}
 
+
 # A source that could not be read to its end may have more entries than it gave: no source has as many as are
 # left room for here, and after a million such sources the pages still come before what is removed.
 ROOM: Final = 1 << 40

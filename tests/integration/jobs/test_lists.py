@@ -41,7 +41,7 @@ async def interrupted(engine: Engine, work: Crawl) -> int:
     async def signal() -> str:
         return "SIGINT"
 
-    job, _ = await crawl_once(engine, work, asyncio.create_task(signal()))
+    job, *_ = await crawl_once(engine, work, asyncio.create_task(signal()))
     return job.id
 
 
