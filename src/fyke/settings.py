@@ -25,7 +25,7 @@ from pydantic_settings import (
 from fyke.core.errors import InvalidSetting, UnknownName
 from fyke.egress.guard import Guard
 
-__all__ = ["Settings", "described", "load", "spelled"]
+__all__ = ["Settings", "described", "load", "no_file", "spelled"]
 
 Names = Annotated[list[str], NoDecode]
 DATABASES: Final = ("sqlite", "postgresql", "postgres", "mysql", "mariadb")
@@ -161,7 +161,7 @@ class Settings(BaseSettings):
         if value is None or str(value) == "":
             return None
         if not Path(value).is_file():
-            raise ValueError(f"there is no file {str(value)!r}")
+            raise ValueError(no_file(Path(value)))
         return value
 
     @field_validator("cors_origins", "egress_allow", mode="before")
@@ -229,16 +229,26 @@ def _refuse_unknown() -> None:
     for name in os.environ:
         if name.startswith("FYKE_") and name not in names() and name != "FYKE_CONFIG":
             raise UnknownName("setting", name, names())
-    for name in DotEnvSettingsSource(Settings).env_vars:
+    try:
+        dotenv = DotEnvSettingsSource(Settings).env_vars
+    except (UnicodeDecodeError, OSError) as error:
+        raise InvalidSetting(f".env: {error}", field=".env") from None
+    for name in dotenv:
         if name.startswith("fyke_") and name.upper() not in (*names(), "FYKE_CONFIG"):
             raise UnknownName("setting in .env:", name.upper(), names())
     file = _config_file()
     if "FYKE_CONFIG" in os.environ and not file.is_file():
-        raise InvalidSetting(f"there is no file {str(file)!r}", field="FYKE_CONFIG")
+        raise InvalidSetting(f"FYKE_CONFIG: {no_file(file)}", field="FYKE_CONFIG")
     if file.is_file():
         for name in tomllib.loads(file.read_text("utf-8")):
             if name not in Settings.model_fields:
                 raise UnknownName(f"setting in {file}:", name, Settings.model_fields)
+
+
+def no_file(path: Path) -> str:
+    """What is wrong with a path at which a file should be."""
+    what = "is a directory, not a file" if path.is_dir() else "is no file that can be read"
+    return f"{str(path)!r} {what}" if path.exists() else f"there is no file {str(path)!r}"
 
 
 def _config_file() -> Path:

@@ -13,7 +13,7 @@ import structlog
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
 
-from fyke.core.errors import StoreError
+from fyke.core.errors import InvalidSetting, StoreError
 from fyke.core.handler import Handler
 from fyke.core.outcome import SaveExport
 from fyke.core.queue import Share
@@ -49,7 +49,7 @@ from fyke.store.queue import SqlQueue
 from fyke.store.queue.adopt import adopt_policies
 from fyke.store.robots import stored_robots
 
-__all__ = ["Base", "Engine", "bring_up", "load_policies", "open_base"]
+__all__ = ["Base", "Engine", "bring_up", "load_policies", "make_data_dir", "open_base"]
 
 log = structlog.get_logger("fyke")
 
@@ -85,15 +85,37 @@ class Base(Struct):
 
 def load_policies(settings: Settings) -> Policies:
     """The shipped policies, with the operator's file on top."""
-    if settings.policies is None:
+    file = settings.policies
+    if file is None:
         return Policies.with_file()
-    return Policies.with_file(settings.policies.read_text("utf-8"), str(settings.policies))
+    try:
+        return Policies.with_file(file.read_text("utf-8"), str(file))
+    except OSError as error:
+        message = f"{file}: {error.strerror}"
+    except UnicodeDecodeError as error:
+        message = f"{file} is not UTF-8: {error.reason} at byte {error.start}"
+    except InvalidSetting as error:
+        message = error.message
+    raise InvalidSetting(f"FYKE_POLICIES: {message}", field="FYKE_POLICIES")
+
+
+def make_data_dir(settings: Settings) -> None:
+    """Make the data directory where there is none."""
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{settings.data_dir} cannot be a directory: {error.strerror}"
+        raise InvalidSetting(f"FYKE_DATA_DIR: {reason}", field="FYKE_DATA_DIR") from None
+    if not os.access(settings.data_dir, os.W_OK | os.X_OK):
+        raise InvalidSetting(
+            f"FYKE_DATA_DIR: {settings.data_dir} cannot be written to", field="FYKE_DATA_DIR"
+        )
 
 
 async def bring_up(settings: Settings) -> str:
     """Bring the database to this version's schema, and say which that is. An embedded one is changed by
     whoever has its directory: not beneath a process of an older version that works on it."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    make_data_dir(settings)
     if not settings.embedded:
         return await migrate(settings.store_url)
     if await check(settings.store_url):

@@ -23,6 +23,10 @@ NOBODY = "postgresql://fyke:s3cret@127.0.0.1:1/fyke"
         (f"crawl {PAGE} --concurrency 0", "--concurrency"),
         (f"crawl {PAGE} --max-urls many", "--max-urls"),
         (f"crawl {PAGE} --delay nan", "--delay"),
+        (f"crawl {PAGE} --delay inf", "--delay: inf is longer than a week"),
+        ("crawl .", "'.' is a directory, not a file"),
+        ("jobs create .", "'.' is a directory, not a file"),
+        ("check --in .", "'.' is a directory, not a file"),
         ("crawl", "Missing argument 'SOURCE'"),
         ("crawl nowhere.txt", "there is no file 'nowhere.txt'"),
         ("crawl ftp://example.com/x", "scheme 'ftp' is not http or https"),
@@ -48,7 +52,16 @@ async def test_a_command_is_refused(fyke: Fyke, arguments: str, said: str) -> No
         ("FYKE_PROT", "8000", "unknown setting 'FYKE_PROT': did you mean 'FYKE_PORT'?"),
         ("FYKE_PORT", "high", "FYKE_PORT: "),
         ("FYKE_HOST", "", "FYKE_HOST: "),
-        ("FYKE_POLICIES", "nowhere.yaml", "FYKE_POLICIES: "),
+        ("FYKE_POLICIES", "nowhere.yaml", "FYKE_POLICIES: there is no file 'nowhere.yaml'"),
+        ("FYKE_POLICIES", ".", "FYKE_POLICIES: '.' is a directory, not a file"),
+        ("FYKE_POLICIES", "latin.yaml", "FYKE_POLICIES: latin.yaml is not UTF-8"),
+        (
+            "FYKE_POLICIES",
+            "misspelt.yaml",
+            "FYKE_POLICIES: misspelt.yaml: default: unknown policy key 'dely'",
+        ),
+        ("FYKE_CONFIG", ".", "FYKE_CONFIG: '.' is a directory, not a file"),
+        ("FYKE_DATA_DIR", "wrong.toml", "FYKE_DATA_DIR: wrong.toml cannot be a directory: File exists"),
         ("FYKE_EGRESS_ALLOW", "300.1.1.1/8", "'300.1.1.1/8' is neither a network"),
         ("FYKE_CONFIG", "nowhere.toml", "there is no file 'nowhere.toml'"),
         ("FYKE_CONFIG", "wrong.toml", "unknown setting in wrong.toml: 'prot': did you mean 'port'?"),
@@ -59,6 +72,8 @@ async def test_a_command_is_refused(fyke: Fyke, arguments: str, said: str) -> No
 async def test_a_setting_is_refused(fyke: Fyke, name: str, value: str, said: str) -> None:
     (fyke.directory / "wrong.toml").write_text("prot = 8000\n")
     (fyke.directory / "broken.toml").write_text("port = [")
+    (fyke.directory / "latin.yaml").write_bytes(b"default: {user_agent: caf\xe9}\n")
+    (fyke.directory / "misspelt.yaml").write_text("default: {dely: 1}\n")
     done = await fyke.run("crawl", PAGE, **{name: value})
     assert said in done.line
     assert done.code == 2
@@ -82,6 +97,10 @@ async def test_a_setting_in_dotenv_is_refused_and_taken(fyke: Fyke) -> None:
     dotenv.write_text("OTHER=1\nFYKE_WORKERS=2\n")
     done = await fyke.run("settings")
     assert "FYKE_WORKERS=2   (default: 1)" in done.out.splitlines()
+    dotenv.write_bytes(b"\xff\xfe\x00")
+    done = await fyke.run("settings")
+    assert done.line.startswith("fyke: .env: ")
+    assert done.code == 2
 
 
 @pytest.mark.parametrize("command", ["db migrate", "serve", f"crawl {PAGE}"])
@@ -95,7 +114,31 @@ async def test_a_database_that_is_not_there(fyke: Fyke, command: str) -> None:
 async def test_a_directory_that_cannot_be_made(fyke: Fyke) -> None:
     fyke.data.write_text("a file")
     done = await fyke.run("jobs", "list")
-    assert (done.code, done.line) == (1, f"fyke: {fyke.data}: File exists")
+    assert (done.code, done.line) == (
+        2,
+        f"fyke: FYKE_DATA_DIR: {fyke.data} cannot be a directory: File exists",
+    )
+
+
+async def test_a_directory_in_which_nothing_can_be_made(fyke: Fyke) -> None:
+    done = await fyke.run("jobs", "list", FYKE_DATA_DIR="/proc")
+    assert "the database cannot be reached: " in done.line
+    assert "sqlalche" not in done.line
+
+
+async def test_without_a_command_there_is_the_help_alone(fyke: Fyke) -> None:
+    done = await fyke.run()
+    assert done.code == 2
+    assert "Usage: " in done.out + done.err
+    assert "fyke: ." not in done.err
+
+
+async def test_the_doctor_finds_a_policies_file_that_cannot_be_read(fyke: Fyke) -> None:
+    (fyke.directory / "latin.yaml").write_bytes(b"default: {user_agent: caf\xe9}\n")
+    done = await fyke.run("doctor", FYKE_POLICIES="latin.yaml")
+    (wrong,) = [line for line in done.out.splitlines() if line.startswith("wrong")]
+    assert "FYKE_POLICIES: latin.yaml is not UTF-8" in wrong
+    assert (done.code, done.err) == (1, "")
 
 
 async def test_a_file_that_is_no_database(fyke: Fyke, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_command_line_replaces_the_default_and_nothing_else() -> None:
     assert policies.lane_for("http://shop.test/") == LaneSpec("shop.test", 0, 1, 8)
     assert policies.policy_for("linkedin.com") == Policies.with_file().policy_for("linkedin.com")
     assert Policies.with_file().overlaid() == Policies.with_file()
-    with pytest.raises(InvalidSetting, match=r"option.concurrency"):
+    with pytest.raises(InvalidSetting, match="--concurrency"):
         Policies.with_file().overlaid(concurrency=-1)
 
 

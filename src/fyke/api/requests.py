@@ -79,6 +79,11 @@ def _whole(value: Any) -> Any:
     return int(value) if type(value) is float and value.is_integer() else value
 
 
+def _no_schedule(value: Any) -> None:
+    if value is not None:
+        raise ValueError("there are no schedules yet: submit the job when it is due")
+
+
 def _error_class(name: str) -> str:
     if name not in ERROR_CLASSES:
         raise UnknownName("error_class", name, ERROR_CLASSES)
@@ -127,7 +132,9 @@ class OptionsBody(Strict):
     enable_firecrawl: bool = False
     time_limit_s: Large = 0
     priority: Priority = Field(default=0, description="10 goes first.")
-    schedule: None = Field(default=None, description="There are no schedules yet.")
+    schedule: Annotated[None, BeforeValidator(_no_schedule)] = Field(
+        default=None, description="There are no schedules yet."
+    )
     callback_url: Url | None = None
     exports: list[ExportFormat] = Field(
         default=["csv", "xlsx", "json"], max_length=6, description="Formats written when the job ends."

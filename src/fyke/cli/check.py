@@ -15,7 +15,7 @@ from fyke.cli.show import print_json
 from fyke.core.errors import Invalid
 from fyke.core.secrets import hide_login
 from fyke.egress.guard import Guard, Verdict
-from fyke.settings import Settings
+from fyke.settings import Settings, no_file
 
 __all__ = ["register"]
 
@@ -38,7 +38,7 @@ def check(
     if not urls and file is None:
         raise Invalid("give URLs, a file of them with --in, or - for standard input", field="URLS")
     if file is not None and str(file) != "-" and not file.is_file():
-        raise Invalid(f"there is no file {str(file)!r}", field="--in")
+        raise Invalid(no_file(file), field="--in")
     return run(_check(settings, _asked(urls or [], file), as_json))
 
 

@@ -24,7 +24,7 @@ from fyke.extract import TARGETS
 from fyke.jobs.options import options_from
 from fyke.jobs.submit import JobRequest, Prepared, discard, file_lines, making
 from fyke.objects.protocol import ObjectStore
-from fyke.settings import Settings
+from fyke.settings import Settings, no_file
 from fyke.store.exports import list_exports
 from fyke.store.jobs import Job, create_job, get_job, latest_of, resume_job
 from fyke.wiring import Engine, load_policies, open_base
@@ -117,7 +117,7 @@ def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_
     request = JobRequest(options=options_from(options), skip_invalid=skip_invalid)
     if kind == "list":
         if not Path(source).is_file():
-            raise Invalid(f"there is no file {hide_login(source)!r}", field="SOURCE")
+            raise Invalid(no_file(Path(source)), field="SOURCE")
         return msgspec.structs.replace(request, file=Path(source))
     if kind == "page":
         return msgspec.structs.replace(request, urls=(source,))
@@ -132,7 +132,7 @@ def request_body(
     body: dict[str, Any] = {"options": options, "skip_invalid": skip_invalid}
     if kind == "list":
         if not Path(source).is_file():
-            raise Invalid(f"there is no file {hide_login(source)!r}", field="SOURCE")
+            raise Invalid(no_file(Path(source)), field="SOURCE")
         lines = list(file_lines(Path(source)))
         body |= {"urls": [text.strip() for _, text in lines], "name": source}
         return body, [number for number, _ in lines]

@@ -82,8 +82,9 @@ def _show(error: typer.TyperException) -> None:
     """Wrong use, in one line: at which command, what is wrong, what is nearest, where more is said."""
     context = getattr(error, "ctx", None)
     message = error.format_message().strip()
-    if "\n" in message:  # no arguments at all: that is the help
-        print(message, file=sys.stderr)
+    if not message or "\n" in message:  # no arguments at all: that is the help, printed already or not
+        if message:
+            print(message, file=sys.stderr)
         return
     where = context.command_path if context is not None else "fyke"
     option = getattr(error, "option_name", None)

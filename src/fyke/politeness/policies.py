@@ -56,12 +56,14 @@ class Policies:
                 if key not in TOP_KEYS:
                     message = UnknownName("key", str(key), TOP_KEYS).message
                     raise InvalidSetting(f"{place}: {message}", field=str(key))
+            if "default" in document:
+                places[""] = f"{place}: default"
             _lay(default, _mapping(document.get("default"), f"{place}: default"))
             for name, fields in _mapping(document.get("policies"), f"{place}: policies").items():
                 where = f"{place}: policies.{name}"
                 _lay(named.setdefault(str(name), {}), _mapping(fields, where))
                 places[str(name)] = where
-        base = read_policy("default", default, Policy(), "default")
+        base = read_policy("default", default, Policy(), places.get("", "default"))
         policies = []
         for name, fields in named.items():
             fields.setdefault("hosts", [name])
@@ -94,7 +96,10 @@ class Policies:
             fields["concurrency"] = concurrency
         if not fields:
             return self
-        return Policies(read_policy("default", fields, self.default, "option"), self.policies)
+        try:
+            return Policies(read_policy("default", fields, self.default, "option"), self.policies)
+        except InvalidSetting as error:
+            raise InvalidSetting(error.message.replace("option.", "--", 1)) from None
 
     def policy_for(self, host: str) -> Policy:
         """The policy of a host (without port)."""
@@ -144,7 +149,7 @@ def _parse(text: str, place: str) -> Any:
         where = f"{place}, line {mark.line + 1}" if mark else place
         raise InvalidSetting(f"{where}: {error.problem or 'not YAML'}") from None
     except yaml.YAMLError as error:
-        raise InvalidSetting(f"{place}: {error}") from None
+        raise InvalidSetting(f"{place}: {' '.join(str(error).split())}") from None
 
 
 def _mapping(value: Any, place: str) -> Mapping[Any, Any]:

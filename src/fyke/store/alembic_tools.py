@@ -58,7 +58,9 @@ async def with_connection(url: str, work: Callable[[Connection], Any]) -> Any:
                 return await connection.run_sync(work)
         finally:
             await engine.dispose()
-    except (OperationalError, OSError) as error:
+    except OperationalError as error:  # what the driver said; SQLAlchemy adds lines to that
+        raise StoreError(f"the database cannot be reached: {error.orig}") from error
+    except OSError as error:
         raise StoreError(f"the database cannot be reached: {error}") from error
 
 
