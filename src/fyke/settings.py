@@ -23,6 +23,7 @@ from pydantic_settings import (
 )
 
 from fyke.core.errors import InvalidSetting, UnknownName
+from fyke.core.secrets import hide_login
 from fyke.egress.guard import Guard
 
 __all__ = ["Settings", "described", "load", "no_file", "spelled"]
@@ -248,7 +249,8 @@ def _refuse_unknown() -> None:
 def no_file(path: Path) -> str:
     """What is wrong with a path at which a file should be."""
     what = "is a directory, not a file" if path.is_dir() else "is no file that can be read"
-    return f"{str(path)!r} {what}" if path.exists() else f"there is no file {str(path)!r}"
+    shown = repr(hide_login(str(path)))  # it may have been meant as a URL
+    return f"{shown} {what}" if path.exists() else f"there is no file {shown}"
 
 
 def _config_file() -> Path:

@@ -17,6 +17,8 @@ NOBODY = "postgresql://fyke:s3cret@127.0.0.1:1/fyke"
         ("jobs lst", "Did you mean 'list'?"),
         (f"crawl {PAGE} --formt csv", "there is no option --formt: did you mean --format?"),
         (f"crawl {PAGE} --format cvs", "unknown export format 'cvs': did you mean 'csv'?"),
+        (f"crawl {PAGE} --format ,", "--format: give one or more of csv"),
+        (f"crawl {PAGE} --out /proc", "/proc cannot be written to"),
         (f"crawl {PAGE} --target prduct", "unknown target 'prduct': did you mean 'product'?"),
         (f"crawl {PAGE} --strategy htpp", "unknown strategy 'htpp': did you mean 'http'?"),
         (f"crawl {PAGE} --as sitmap", "unknown --as 'sitmap': did you mean 'sitemap'?"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -15,12 +16,13 @@ from fyke.cli.exits import Exit, exit_of_state
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_skipped
 from fyke.core import ids
-from fyke.core.errors import DiskFull, Invalid, UnknownName
+from fyke.core.errors import DiskFull, FykeError, Invalid, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
 from fyke.core.secrets import hide_login
 from fyke.engine.lifecycle import until_signalled
 from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS
+from fyke.jobs.export import exports_of
 from fyke.jobs.options import options_from
 from fyke.jobs.submit import JobRequest, Prepared, discard, file_lines, making
 from fyke.objects.protocol import ObjectStore
@@ -93,7 +95,7 @@ def crawl(
         "max_concurrency": concurrency or 8,
         "traffic_budget_mb": max_mb,
         "strategies": strategy or ["http"],
-        "exports": [f.strip() for f in formats.split(",") if f.strip()],
+        "exports": formats_of(formats),
     }
     request = request_for(source, kind, options, skip_invalid=skip_invalid)
     _make_room(out)
@@ -101,12 +103,25 @@ def crawl(
     return run(_crawl(settings, work, as_json))
 
 
+def formats_of(text: str) -> list[str]:
+    """The formats of an option."""
+    formats = [part.strip() for part in text.split(",") if part.strip()]
+    if not formats:
+        raise Invalid(f"--format: give one or more of {', '.join(EXPORT_FORMATS)}", field="--format")
+    return formats
+
+
 def _make_room(out: Path) -> None:
-    """Hours of crawling are not to end before a directory that cannot be made."""
+    """Hours of crawling are not to end before a directory that cannot be made, or written to."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Invalid(f"{out} cannot be a directory: {error.strerror}", field="--out") from None
+    try:
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise Invalid(f"{out} cannot be written to: {error.strerror}", field="--out") from None
 
 
 def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_invalid: bool) -> JobRequest:
@@ -170,6 +185,8 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
         _say(job, files, work.out)
     if job.state not in ENDED:
         return Exit.INTERRUPTED
+    if len(files) < len(exports_of(msgspec.json.decode(job.options, type=JobOptions).exports)):
+        return Exit.FAILED
     return exit_of_state(job.state)
 
 
@@ -267,7 +284,11 @@ async def bring_out(engine: Engine, job: Job, out: Path) -> list[Path]:
     await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
     for export in exports:
         file = out / f"{export.type}{SUFFIXES[export.format]}"
-        await _copy(engine.base.objects, export.object, file)
+        try:
+            await _copy(engine.base.objects, export.object, file)
+        except OSError as error:
+            kept = f"they are kept: fyke exports list --job {ids.public(job.id)}, then fyke exports get ID"
+            raise FykeError(f"the exports cannot be copied to {file}: {error.strerror}; {kept}") from error
         files.append(file)
     return sorted(files)
 

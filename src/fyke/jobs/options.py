@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, Final
 
 import msgspec
@@ -45,6 +46,10 @@ def check_options(options: JobOptions, guard: Guard) -> None:
     for format in options.exports:
         if format not in EXPORT_FORMATS:
             raise UnknownName("export format", format, EXPORT_FORMATS)
+    if "parquet" in options.exports and find_spec("pyarrow") is None:
+        raise Invalid(
+            "parquet needs pyarrow, which is not installed: pip install 'fyke[parquet]'", field="exports"
+        )
     _check_limits(options)
     if not -HIGHEST_PRIORITY <= options.priority <= HIGHEST_PRIORITY:
         raise Invalid(
