@@ -30,7 +30,7 @@ ALLOWED = [True, False, False, False, False]
 
 async def test_check_as_lines_of_json_from_everywhere(fyke: Fyke, tmp_path: Path) -> None:
     listed = tmp_path / "urls.txt"
-    listed.write_text("\n".join(["", *ASKED, ""]))
+    listed.write_text("\n".join(["", "# asked", *ASKED, ""]))
     text = listed.read_text()
     for done in (
         await fyke.run("check", "--json", *ASKED),
@@ -42,9 +42,15 @@ async def test_check_as_lines_of_json_from_everywhere(fyke: Fyke, tmp_path: Path
         assert [one["url"] for one in found] == SHOWN
         assert [one["allowed"] for one in found] == ALLOWED
         assert all(one["reason"] for one in found)
-        assert done.code == 3
+        assert done.code == 2
         assert "hunter2" not in done.out + done.err
     assert "hunter2" not in (await fyke.run("check", ASKED[-1])).out
+    plain = await fyke.run("check", "--in", listed)
+    assert [line.split("  ")[0] for line in plain.out.splitlines()] == [
+        "allowed", "refused", "no URL", "refused", "refused", "refused",
+    ]  # fmt: skip
+    listed.write_text("\n".join(["# none but these", "", ASKED[1], ""]))
+    assert (await fyke.run("check", "--in", listed)).code == 3
     one = await fyke.run("check", ASKED[0])
     assert (one.code, one.out.split()[:2]) == (0, ["allowed", ASKED[0]])
     without = await fyke.run("check", ASKED[0], FYKE_EGRESS_ALLOW="")
@@ -73,6 +79,7 @@ async def test_doctor_settings_version(fyke: Fyke) -> None:
     assert "s3cret" not in text.out
 
     assert (await fyke.run("version")).out == __version__
+    assert (await fyke.run("--version")).out == __version__
     assert (await fyke.run("version", "--json")).json == {"version": __version__}
 
 

@@ -9,12 +9,13 @@ import sys
 import traceback
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
+from fyke import __version__
 from fyke.cli.exits import Exit, exit_code
 from fyke.core.errors import FykeError, UnknownName
 from fyke.core.secrets import redact
@@ -73,8 +74,18 @@ app = typer.Typer(
 )
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(__version__)
+        raise typer.Exit
+
+
 @app.callback()
-def fyke() -> None:
+def fyke(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
     """Fyke runs scraping in production: durable jobs, polite fetching, validated records, exports."""
 
 
