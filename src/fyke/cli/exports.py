@@ -1,6 +1,7 @@
 """`fyke exports`: list them, make them, fetch them."""
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 from fyke.cli.api import reach
 from fyke.cli.run import configured, run
 from fyke.cli.show import moment, print_json, print_rows, say
-from fyke.export.write import SUFFIXES
+from fyke.core.errors import Invalid
 
 __all__ = ["register"]
 
@@ -73,24 +74,36 @@ async def _make(job: str, kind: str, format: str) -> Any:
 def get(
     export: Annotated[str, typer.Argument(help="The export's id.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file; its own name if not given.")
+        Path | None,
+        typer.Option("--out", "-o", help="The file; its own name if not given; - is standard output."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
     as_json: Json = False,
 ) -> None:
     """Fetch an export into a file."""
-    file = run(_get(export, out))
+    file = run(_get(export, out, force))
+    if file is None:
+        return
     if as_json:
         print_json({"file": str(file)})
     else:
         say(str(file))
 
 
-async def _get(export: str, out: Path | None) -> Path:
+async def _get(export: str, out: Path | None, force: bool) -> Path | None:
     async with reach(configured(quiet=True)) as api:
         found = await api.call("GET", f"/exports/{export}")
-        file = out or Path(f"{found['type']}{SUFFIXES[found['format']]}")
+        file = out or Path(found["filename"])
+        if str(file) != "-" and not force and await asyncio.to_thread(file.exists):
+            raise Invalid(
+                f"{file} is there already: --force overwrites it, --out names another", field="--out"
+            )
         body = await api.raw("GET", f"/exports/{export}/download")
-        await asyncio.to_thread(file.write_bytes, body)
+    if str(file) == "-":
+        sys.stdout.buffer.write(body)
+        sys.stdout.flush()
+        return None
+    await asyncio.to_thread(file.write_bytes, body)
     return file
 
 
