@@ -18,12 +18,13 @@ from fyke.core.errors import InvalidSetting
 from fyke.core.urls import why_unreadable
 from fyke.egress.addresses import Address, inner, parse, why_not_global
 
-__all__ = ["Admission", "Guard", "Resolver", "Verdict", "system_resolver"]
+__all__ = ["Admission", "Guard", "Resolver", "Verdict", "how_to_allow", "system_resolver"]
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
 
 MAX_URL = 8192
 CACHE = 10_000
+NOT_PUBLIC = ", which is "
 
 
 class Verdict(Struct, frozen=True):
@@ -44,6 +45,11 @@ class Admission(Struct, frozen=True, gc=False):
     host: str
     refusal: str | None = None
     readable: bool = True
+
+
+def how_to_allow(reason: str) -> str:
+    """What an operator can do about a refusal; nothing, where it is not for the address."""
+    return "; FYKE_EGRESS_ALLOW can let it through" if NOT_PUBLIC in reason else ""
 
 
 async def system_resolver(host: str) -> Sequence[str]:
@@ -149,7 +155,7 @@ class Guard:
                 candidate.version == network.version and candidate in network for network in self._networks
             ):
                 return None
-        return f"{address}, which is {reason}"
+        return f"{address}{NOT_PUBLIC}{reason}"
 
 
 def _read_allow_list(

@@ -33,7 +33,7 @@ from fyke.core.outcome import Source
 from fyke.core.secrets import hide_login
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.core.urls import canonical, host_of
-from fyke.egress.guard import Guard
+from fyke.egress.guard import Guard, how_to_allow
 from fyke.jobs.options import check_options
 from fyke.objects.local import full_disk
 from fyke.objects.protocol import ObjectStore
@@ -144,7 +144,7 @@ def _of_address(kind: str, text: str, request: JobRequest, policies: Policies, g
         raise InvalidUrl(f"{kind} {_shown_text(text)!r}: {error.message}", field=f"{kind}_url") from None
     verdict = guard.check_url(url)
     if not verdict.allowed:
-        message = f"{kind} {_shown_text(url)}: {verdict.reason}"
+        message = f"{kind} {_shown_text(url)} is refused: {verdict.reason}{how_to_allow(verdict.reason)}"
         raise Refused(message, fields=[{"field": f"{kind}_url", "message": verdict.reason}])
     return Prepared(
         source_kind=kind,
@@ -335,7 +335,9 @@ def _judge(request: JobRequest, checked: _Checked) -> None:
     if checked.skipped and (not request.skip_invalid or not checked.listed):
         first = checked.problems[0]
         more = f", and {checked.skipped - 1} more" if checked.skipped > 1 else ""
-        message = f"{what}, line {first.line}: {first.text!r}: {first.reason}{more}"
+        refused, advice = (" is refused", how_to_allow(first.reason)) if first.refused else ("", "")
+        place = "" if request.urls is not None and len(request.urls) == 1 else f"{what}, line {first.line}: "
+        message = f"{place}{first.text!r}{refused}: {first.reason}{more}{advice}"
         start = 0 if request.file is not None else 1  # lines count from 1, the items of a list from 0
         fields = [{"field": f"{field}.{p.line - start}", "message": p.reason} for p in checked.problems]
         if checked.refused == checked.skipped:
