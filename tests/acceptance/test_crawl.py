@@ -177,3 +177,62 @@ async def test_what_the_guard_refuses(fyke: Fyke, tmp_path: Path, source: str) -
     done = await fyke.crawl(source, tmp_path / "out")
     assert done.code == 3
     assert source.split("/")[2].split("]")[0] in done.line
+    assert "is refused: " in done.line
+    assert "FYKE_EGRESS_ALLOW" in done.line
+    assert "line 1" not in done.line
+
+
+async def test_exports_that_cannot_be_copied_are_kept(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    web.products(1)
+    (tmp_path / "out" / "full.csv" / "mine").mkdir(parents=True)
+    done = await fyke.crawl(web.url("/p/0"), tmp_path / "out", "--format", "csv")
+    assert done.code == 1
+    assert f"cannot be copied to {tmp_path}/out/full.csv" in done.line
+    job = done.line.partition("--job ")[2].split(",")[0]
+    listed = (await fyke.run("exports", "list", "--job", job, "--json")).json
+    full = next(found["id"] for found in listed if found["type"] == "full")
+    name = f"{job}-full.csv"
+    assert (await fyke.run("exports", "get", full)).out == name
+    assert len(rows(tmp_path / name)) == 1
+    again = await fyke.run("exports", "get", full)
+    assert (again.code, again.line) == (
+        2, f"fyke: {name} is there already: --force overwrites it, --out names another",
+    )  # fmt: skip
+    assert (await fyke.run("exports", "get", full, "--force")).code == 0
+    shown = await fyke.run("exports", "get", full, "-o", "-")
+    assert shown.out.splitlines() == (tmp_path / name).read_text().splitlines()
+
+
+async def test_parquet_that_cannot_be_written_is_refused_before_the_crawl(
+    fyke: Fyke, web: Site, tmp_path: Path
+) -> None:
+    web.products(1)
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "sitecustomize.py").write_text("import sys; sys.modules['pyarrow'] = None\n")
+    done = await fyke.crawl(
+        web.url("/p/0"), tmp_path / "out", "--format", "csv,parquet", PYTHONPATH=tmp_path / "without"
+    )
+    assert done.code == 2
+    assert "pip install 'fyke[parquet]'" in done.line
+    assert web.hits.total() == 0
+
+
+async def test_a_job_that_nobody_works_on_is_not_waited_for(fyke: Fyke, web: Site) -> None:
+    web.products(1)
+    made = await fyke.run("jobs", "create", web.url("/p/0"), "--format", "jsonl", "--max-mb", "7", "--json")
+    assert "no server or worker runs" in made.err
+    assert (made.json["options"]["exports"], made.json["options"]["traffic_budget_mb"]) == (["jsonl"], 7)
+    done = await fyke.run("jobs", "watch", made.json["id"])
+    assert done.code == 1
+    assert "the job is queued, and no server or worker runs" in done.line
+
+
+async def test_a_crawl_whose_exports_cannot_be_written_has_failed(
+    fyke: Fyke, web: Site, tmp_path: Path
+) -> None:
+    web.products(1)
+    fyke.data.mkdir()
+    (fyke.data / "tmp").write_text("a file where exports are put together")
+    done = await fyke.crawl(web.url("/p/0"), tmp_path / "out")
+    assert done.code == 1
+    assert "exports could not be written" in done.out

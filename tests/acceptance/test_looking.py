@@ -47,7 +47,7 @@ async def test_check_as_lines_of_json_from_everywhere(fyke: Fyke, tmp_path: Path
     assert "hunter2" not in (await fyke.run("check", ASKED[-1])).out
     plain = await fyke.run("check", "--in", listed)
     assert [line.split("  ")[0] for line in plain.out.splitlines()] == [
-        "allowed", "refused", "no URL", "refused", "refused", "refused",
+        "allowed", "refused", "no URL", "refused", "refused",
     ]  # fmt: skip
     listed.write_text("\n".join(["# none but these", "", ASKED[1], ""]))
     assert (await fyke.run("check", "--in", listed)).code == 3

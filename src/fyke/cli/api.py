@@ -143,6 +143,14 @@ class Api:
     async def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
         return (await self._envelope(method, path, body, query))["data"]
 
+    async def workers(self) -> int:
+        """How many workers there are; who works on jobs holds a lease."""
+        answer = await self.transport.send("GET", "/health", {"host": "localhost"}, b"")
+        try:
+            return int(msgspec.json.decode(answer.body)["workers"]["count"])
+        except (msgspec.DecodeError, KeyError, TypeError):
+            raise _error(answer) from None
+
     async def every(self, path: str, limit: int | None = None, **query: Any) -> AsyncIterator[Any]:
         """The items of a list, page by page."""
         cursor = None

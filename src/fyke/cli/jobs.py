@@ -6,16 +6,20 @@ from typing import Annotated, Any
 import typer
 
 from fyke.cli.api import Api, reach
-from fyke.cli.crawl import request_body
+from fyke.cli.crawl import formats_of, request_body
 from fyke.cli.exits import exit_of_state
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, moment, print_json, print_rows, progress_bar, say, tell_skipped
 from fyke.core.errors import FykeError, Invalid, Refused
-from fyke.core.job import ENDED
+from fyke.core.job import ENDED, EXPORT_FORMATS
 
 __all__ = ["register"]
 
 jobs = typer.Typer(help="Look at jobs, and tell them to stop or go on.", no_args_is_help=True)
+
+NOBODY = "no server or worker runs that would work on it (`fyke serve` starts one)"
+POLL = 0.5
+LOOKS = 20  # looks at a job from one look at who works to the next
 
 Job = Annotated[str, typer.Argument(help="The job's id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -25,6 +29,14 @@ Limit = Annotated[int, typer.Option(min=1, help="The most rows shown.")]
 async def _call(method: str, path: str, body: Any = None) -> Any:
     async with reach(configured(quiet=True)) as api:
         return await api.call(method, path, body)
+
+
+async def _create(body: Any) -> Any:
+    async with reach(configured(quiet=True)) as api:
+        job = await api.call("POST", "/jobs", body)
+        if not await api.workers():
+            console.print(f"The job waits: {NOBODY}.", markup=False)
+        return job
 
 
 async def _rows(path: str, limit: int | None, **query: Any) -> list[Any]:
@@ -49,18 +61,30 @@ def create(
     kind: Annotated[str | None, typer.Option("--as", help="page, site, sitemap or list.")] = None,
     target: Annotated[str, typer.Option(help="What the pages are read as.")] = "product",
     max_urls: Annotated[int, typer.Option(min=0, help="The most URLs taken; 0: no limit.")] = 10_000,
+    max_mb: Annotated[float, typer.Option(min=0, help="The most megabytes received; 0: no limit.")] = 100,
     concurrency: Annotated[int, typer.Option(min=0, help="Requests at once.")] = 2,
     priority: Annotated[int, typer.Option(min=-10, max=10, help="Higher goes first.")] = 0,
+    formats: Annotated[
+        str,
+        typer.Option("--format", help=f"Formats of the exports, with commas: {', '.join(EXPORT_FORMATS)}."),
+    ] = "csv,xlsx,json",
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Leave out lines that are no URL.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a job; a server or worker does it."""
-    options = {"target": target, "max_urls": max_urls, "max_concurrency": concurrency, "priority": priority}
+    options = {
+        "target": target,
+        "max_urls": max_urls,
+        "max_concurrency": concurrency,
+        "traffic_budget_mb": max_mb,
+        "priority": priority,
+        "exports": formats_of(formats),
+    }
     body, numbers = request_body(source, kind, options, skip_invalid=skip_invalid)
     try:
-        job = run(_call("POST", "/jobs", body))
+        job = run(_create(body))
     except (Invalid, Refused) as error:
         raise _in_file(error, source, numbers) from None
     left_out = job["left_out_lines"]
@@ -159,7 +183,9 @@ def delete(job: Job, as_json: Json = False) -> None:
 @jobs.command("pages")
 def pages(
     job: Job,
-    state: Annotated[str | None, typer.Option(help="succeeded, failed, skipped or quarantined.")] = None,
+    state: Annotated[
+        str | None, typer.Option(help="queued, succeeded, failed, skipped or quarantined.")
+    ] = None,
     limit: Limit = 20,
     as_json: Json = False,
 ) -> None:
@@ -235,13 +261,20 @@ async def _watch(job: str, *, show: bool) -> Any:
 
 
 async def _until_ended(api: Api, job: str, tell: Any) -> Any:
+    idle = 0  # looks in a row at which nobody worked; a worker that is restarted is away for one
+    number = 0
     while True:
         found = await api.call("GET", f"/jobs/{job}")
         if tell is not None:
             tell(found["succeeded"] + found["failed"] + found["skipped"], found["total"])
         if found["state"] in ENDED:
             return found
-        await asyncio.sleep(0.5)
+        if number % LOOKS == 0:
+            idle = 0 if await api.workers() else idle + 1
+            if idle > bool(number):
+                raise FykeError(f"the job is {found['state']}, and {NOBODY}")
+        number += 1
+        await asyncio.sleep(POLL)
 
 
 def register(app: typer.Typer) -> None:
