@@ -71,7 +71,13 @@ async def read_load(conn: Conn) -> Load:
             list(ACTIVE),
         )
     )[0]
-    plans = (await conn.fetch("SELECT count(*) FROM sources WHERE state = 'reading'"))[0][0]
+    plans = (
+        await conn.fetch(
+            "SELECT count(*) FROM sources s JOIN jobs j ON j.id = s.job"
+            " WHERE s.state = 'reading' AND j.phase = 'crawl' AND j.state IN $1",
+            list(ACTIVE),
+        )
+    )[0][0]
     finishing = await conn.fetch("SELECT queued, in_flight FROM lanes WHERE id = $1", lane_of(FINISH_LANE))
     depths = {
         "page": max(0, int(open_tasks) - plans),
@@ -91,11 +97,27 @@ async def read_load(conn: Conn) -> Load:
 
 
 async def _ages(conn: Conn, now: int) -> dict[str, float]:
-    """By kind, the age of the oldest task; a kind whose oldest is younger than all that were looked at
-    has none."""
+    """By kind, the age of the oldest task that counts in the depth; a kind whose oldest is younger than all
+    that were looked at has none. Tasks are younger than their job, so those of jobs that stopped before the
+    oldest at work are not even looked at."""
     ages: dict[str, float] = {}
-    for kind, identity in await conn.fetch("SELECT kind, id FROM tasks ORDER BY id LIMIT $1", OLDEST):
-        ages.setdefault(kind, max(0.0, (now - made_at(identity)) / SECOND))
+    first = await conn.fetch(
+        "SELECT min(id) FROM jobs WHERE (phase = 'crawl' AND state IN $1) OR phase = 'finish'", list(ACTIVE)
+    )
+    if first[0][0] is None:
+        return ages
+    tasks = await conn.fetch(
+        "SELECT kind, id, job FROM tasks WHERE id > $1 ORDER BY id LIMIT $2", first[0][0], OLDEST
+    )
+    at_work = await conn.fetch(
+        "SELECT id FROM jobs WHERE id IN $1 AND phase = 'crawl' AND state IN $2",
+        sorted({0, *(job for _, _, job in tasks)}),
+        list(ACTIVE),
+    )
+    counted = {0, *(job for (job,) in at_work)}  # Fyke's own tasks are job 0's
+    for kind, identity, job in tasks:
+        if job in counted:
+            ages.setdefault(kind, max(0.0, (now - made_at(identity)) / SECOND))
     return ages
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fyke.api.metrics import DOMAINS
 from fyke.api.services import EngineHealth
+from fyke.core.outcome import EndJob
+from fyke.store.health import read_load
 from tests.integration.api.test_envelope import ANY, problem_of
 from tests.integration.api.test_lists import make
 from tests.integration.api.world import World, data_of
@@ -73,6 +76,24 @@ async def test_work_that_nobody_does_is_degraded_and_not_ready(
     async with HandWorker(parts):
         assert (await admin.get("/health")).json()["status"] == "ok"
         assert (await admin.get("/readiness")).status_code == 200
+
+
+async def test_what_stopped_counts_neither_for_depth_nor_for_age(
+    parts: Parts, admin: httpx.AsyncClient
+) -> None:
+    for job in await make(admin, 2):
+        assert (await admin.post(f"/api/v1/jobs/{job}/cancel")).status_code == 202
+    async with HandWorker(parts) as worker:
+        tasks = (await worker.claim()).tasks
+        assert {task.kind for task in tasks} == {"finish"}
+        for task in tasks:
+            end = EndJob(msgspec.json.decode(task.payload)["job"])
+            await worker.settle([task], {task.seq: [end]})
+    load = await parts.database.read(read_load)
+    assert [(queue.depth, queue.age) for queue in load.queues] == [(0, 0.0)] * 3
+    await make(admin, 1)
+    load = await parts.database.read(read_load)
+    assert [queue.kind for queue in load.queues if queue.depth and queue.age > 0] == ["page"]
 
 
 async def test_a_worker_that_died_unnoticed_is_degraded(parts: Parts, admin: httpx.AsyncClient) -> None:
