@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from fyke.core.clock import SECOND
-from fyke.core.errors import Conflict, JobNotFound
+from fyke.core.errors import Conflict, Invalid, JobNotFound
 from fyke.core.ids import new_id
 from fyke.core.job import ENDED, JobOptions
 from fyke.core.outcome import AddSources, Source
@@ -242,6 +242,7 @@ async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) ->
     if found.state == "succeeded" or (not found.open and found.planned and found.close_reason != "max_urls"):
         raise Conflict(f"the job is {found.state}: nothing is left to do; retry re-runs failures")
     if options is not None:
+        check_planned(found, options)
         await _set_budgets(conn, job, options)
     await _reopen(conn, job)
     delta = JobDelta()
@@ -255,6 +256,16 @@ async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) ->
     await write_lanes(conn, lanes.values())
     await move_jobs(conn, now, {job: delta})
     return await get_job(conn, job)
+
+
+def check_planned(job: Job, options: JobOptions) -> None:
+    """Refuse a budget of URLs that is spent already: what is planned is not taken back."""
+    if options.max_urls and options.max_urls < job.total:
+        message = f"{job.total} URLs are planned already: give that many or more, 0 for no limit"
+        raise Invalid(
+            f"max_urls: {options.max_urls} is too low, {message}",
+            fields=[{"field": "options.max_urls", "message": message}],
+        )
 
 
 async def _set_budgets(conn: Conn, job: int, options: JobOptions) -> None:

@@ -145,6 +145,9 @@ async def test_a_budget_stops_a_job_and_a_larger_one_lets_it_go_on(fyke: World) 
     assert data_of(answer, 202)["options"]["max_urls"] == 4
     job = await fyke.ended(job["id"])
     assert (job["state"], job["close_reason"], job["total"]) == ("stopped", "max_urls", 4)
+    said = fields_of(await fyke.post(job["id"], "resume", options={"max_urls": 2}))
+    assert "4 URLs are planned already" in said["options.max_urls"]
+    assert (await fyke.ended(job["id"]))["options"]["max_urls"] == 4
     said = fields_of(await fyke.post(job["id"], "resume", options={"max_url": 9}))
     assert "did you mean 'max_urls'?" in said["options.max_url"]
 
