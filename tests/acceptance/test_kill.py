@@ -1,6 +1,8 @@
 """A crawl that is killed or told to stop, and the same command again."""
 
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,78 @@ async def test_told_to_stop_it_finishes_what_it_has_begun(
     done = await fyke.crawl(source, tmp_path / "out", "--json")
     assert (done.code, done.json["succeeded"]) == (0, PAGES)
     assert {web.hits[path] for path in paths} == {1}
+
+
+async def killed_in_the_middle(fyke: Fyke, web: Site, source: str, out: Path, *options: str) -> None:
+    page = f"/p/{PAGES // 3}"
+    running = await fyke.start("crawl", source, "--out", out, *FAST, *options)
+    when_asked(web, page, running.kill)
+    assert (await running.ended()).code == -signal.SIGKILL
+    when_asked(web, page, None)
+
+
+async def test_a_long_list_that_was_edited_in_between_is_noticed(
+    fyke: Fyke, web: Site, tmp_path: Path
+) -> None:
+    urls = web.urls(web.products(600))
+    listed = tmp_path / "urls.txt"
+    listed.write_text("\n".join(urls))
+    await killed_in_the_middle(fyke, web, str(listed), tmp_path / "out")
+    for text, said in (
+        (["# as before", *urls], []),
+        ([*urls[:-1], web.url("/p/x")], [f"{listed} has changed"]),
+    ):
+        listed.write_text("\n".join(text))
+        running = await fyke.start("crawl", listed, "--out", tmp_path / "out", *FAST)
+        when_asked(web, "/p/300", running.kill)
+        when_asked(web, "/p/500", running.kill)
+        done = await running.ended()
+        assert [line.partition(" since")[0] for line in done.err.splitlines() if " since " in line] == said
+        when_asked(web, "/p/300", None)
+
+
+async def test_what_the_second_command_asks_for_holds(fyke: Fyke, web: Site, tmp_path: Path) -> None:
+    listed = tmp_path / "urls.txt"
+    listed.write_text("\n".join(web.urls(web.products(PAGES))))
+    await killed_in_the_middle(fyke, web, str(listed), tmp_path / "out", "--max-mb", "50")
+    with closing(sqlite3.connect(fyke.data / "fyke.db")) as raw, raw:
+        raw.execute(
+            "UPDATE jobs SET started_at = started_at - 1000000000, created_at = created_at - 1000000000"
+        )
+
+    done = await fyke.crawl(listed, tmp_path / "out", "--max-urls", "15")
+    assert (done.code, done.out) == (2, "")
+    assert f"15 is too low, {PAGES} URLs are planned already" in done.err.splitlines()[-1]
+    listed.write_text(listed.read_text() + web.url("/p/other"))
+    done = await fyke.crawl(listed, tmp_path / "out", "--format", "jsonl", "--max-urls", "200")
+    assert done.code == 0
+    assert done.err.splitlines() == [
+        f"Going on with a crawl of {listed} that was interrupted.",
+        "--max-urls is 200 from here on; it was 10000.",
+        "--format is jsonl from here on; it was csv,xlsx,json.",
+        f"{listed} has changed since then: going on with the list as it was."
+        " The next crawl of it takes the list as it is.",
+    ]
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        "diff.jsonl", "full.jsonl", "seo.jsonl",
+    ]  # fmt: skip
+    seconds = float(done.out.partition("; ")[2].partition(" s")[0])
+    assert seconds < 900, "the time between the two is not counted"
+    (job,) = (await fyke.run("jobs", "list", "--json")).json
+    assert (job["options"]["traffic_budget_mb"], job["options"]["max_urls"]) == (50, 200)
+
+
+async def test_other_jobs_of_the_data_directory_are_not_a_surprise(
+    fyke: Fyke, web: Site, tmp_path: Path
+) -> None:
+    one, two = web.urls(web.products(2))
+    for url in (one, two):
+        assert (await fyke.run("jobs", "create", url)).code == 0
+    done = await fyke.crawl(two, tmp_path / "out", "--format", "csv")
+    assert done.code == 0
+    begun, *_, others = done.err.splitlines()
+    assert begun == f"Beginning with a crawl of {two} that was asked for before."
+    assert others.startswith("1 other job has not ended in this data directory: this command works on")
 
 
 async def test_a_data_directory_in_use_is_left_alone(fyke: Fyke, web: Site, tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 import typer
-from msgspec import Struct
+from msgspec import Struct, field
 from rich.progress import Progress
 
 from fyke.cli.exits import Exit, exit_of_state
+from fyke.cli.going_on import apply_options, list_has_changed, others_wait, word_of
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_skipped
-from fyke.core import ids
+from fyke.core import clock, ids
 from fyke.core.errors import DiskFull, FykeError, Invalid, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
 from fyke.core.secrets import hide_login
@@ -28,12 +29,19 @@ from fyke.jobs.submit import JobRequest, Prepared, discard, file_lines, making
 from fyke.objects.protocol import ObjectStore
 from fyke.settings import Settings, no_file
 from fyke.store.exports import list_exports
-from fyke.store.jobs import Job, create_job, get_job, latest_of, resume_job
+from fyke.store.jobs import Job, count_open, create_job, get_job, latest_of, resume_job
 from fyke.wiring import Engine, load_policies, open_base
 
 __all__ = ["Crawl", "bring_out", "crawl_once", "register", "request_for"]
 
 KINDS = ("list", "page", "site", "sitemap")
+NAMED = {
+    "max_urls": "max_urls",
+    "max_mb": "traffic_budget_mb",
+    "concurrency": "max_concurrency",
+    "strategy": "strategies",
+    "formats": "exports",
+}
 POLL = 0.2
 LEAST_ROOM = 64 * 1024
 
@@ -48,9 +56,27 @@ class Crawl(Struct, frozen=True):
     delay: float | None = None
     concurrency: int | None = None
     show: bool = True
+    given: tuple[str, ...] = ()  # the options that the command names
+    asked_at: int = field(default_factory=clock.now)
+
+
+class Crawled(Struct, frozen=True):
+    """A job after this command's work on it. `began` is when that was, and `before` what was done by then,
+    if it went on with what another had begun."""
+
+    job: Job
+    files: list[Path]
+    began: int | None
+    before: int
+    skipped_lines: int = 0
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return summary(self.job, self.began, self.before)
 
 
 def crawl(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -99,8 +125,14 @@ def crawl(
     }
     request = request_for(source, kind, options, skip_invalid=skip_invalid)
     _make_room(out)
-    work = Crawl(request, out, delay, concurrency, show=not as_json)
+    work = Crawl(request, out, delay, concurrency, not as_json, _given(context))
     return run(_crawl(settings, work, as_json))
+
+
+def _given(context: typer.Context) -> tuple[str, ...]:
+    """Which of a job's options the command line names."""
+    sources = {name: context.get_parameter_source(name) for name in NAMED}
+    return tuple(NAMED[name] for name, found in sources.items() if found and found.name == "COMMANDLINE")
 
 
 def formats_of(text: str) -> list[str]:
@@ -175,14 +207,17 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     signalled = asyncio.create_task(until_signalled())
     await engine.start()
     try:
-        job, files, skipped = await crawl_once(engine, work, signalled)
+        done = await crawl_once(engine, work, signalled)
     finally:
         signalled.cancel()
         await engine.stop()
+    job, files = done.job, done.files
     if as_json:
-        print_json({**summary(job), "skipped_lines": skipped, "exports": [str(file) for file in files]})
+        print_json(
+            {**done.summary, "skipped_lines": done.skipped_lines, "exports": [str(file) for file in files]}
+        )
     else:
-        _say(job, files, work.out)
+        _say(done, work.out)
     if job.state not in ENDED:
         return Exit.INTERRUPTED
     if len(files) < len(exports_of(msgspec.json.decode(job.options, type=JobOptions).exports)):
@@ -190,14 +225,15 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     return exit_of_state(job.state)
 
 
-async def crawl_once(
-    engine: Engine, work: Crawl, signalled: "asyncio.Task[str]"
-) -> tuple[Job, list[Path], int]:
+async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]") -> Crawled:
     """Make the job, or find the one that was interrupted; see it through, unless a signal comes; put its
-    exports at hand. Last comes how many lines of its list were passed over."""
-    prepared = await engine.base.submit(work.request)
+    exports at hand."""
+    base = engine.base
+    prepared = await base.submit(work.request)
     tell_skipped([(problem.line, problem.reason) for problem in prepared.problems], prepared.skipped)
+    began = await base.database.read(lambda conn: conn.now())
     identity = await _job_for(engine, prepared, work)
+    start = await base.database.read(lambda conn: get_job(conn, identity))
     watching = asyncio.create_task(_watch(engine, identity, work))
     try:
         await asyncio.wait([signalled, watching], return_when=asyncio.FIRST_COMPLETED)
@@ -206,23 +242,31 @@ async def crawl_once(
     finally:
         watching.cancel()
         await asyncio.wait([watching])
-    job = await engine.base.database.read(lambda conn: get_job(conn, identity))
-    return job, await bring_out(engine, job, work.out), prepared.skipped
+    job = await base.database.read(lambda conn: get_job(conn, identity))
+    files = await bring_out(engine, job, work.out)
+    if start.created_at >= began:
+        return Crawled(job, files, None, 0, prepared.skipped)
+    return Crawled(job, files, began, start.succeeded + start.failed + start.skipped, prepared.skipped)
 
 
 async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
     base = engine.base
     latest = await base.database.read(lambda conn: latest_of(conn, prepared.definition))
     if latest is not None and latest.state not in ENDED:
-        _note(work, f"Going on with a crawl of {latest.source} that was interrupted.")
+        _note(work, word_of(latest, work.asked_at))
+        for said in await apply_options(base, latest, prepared.options, work.given):
+            _note(work, said)
+        await _look_around(engine, latest, prepared, work)
         await discard(prepared, base.objects)
         return latest.id
     if latest is not None and latest.state == "stopped" and _raised(latest, prepared.options):
         _note(work, f"Going on with a crawl of {latest.source} that stopped at {latest.close_reason}.")
-        await discard(prepared, base.objects)
         await base.database.write(lambda conn: resume_job(conn, latest.id, prepared.options))
+        await _look_around(engine, latest, prepared, work)
+        await discard(prepared, base.objects)
         base.queue.wake()
         return latest.id
+    await _look_around(engine, None, prepared, work)
     async with making(prepared, base.database, base.objects):
         identity = await base.database.write(lambda conn: create_job(conn, prepared), urgent=True)
     base.queue.wake()
@@ -234,6 +278,20 @@ def _raised(latest: Job, options: JobOptions) -> bool:
     where it did: who asks for that asks for a new crawl."""
     before, now = (getattr(o, latest.close_reason or "", 0) for o in (_options(latest.options), options))
     return bool(before) and (not now or now > before)
+
+
+async def _look_around(engine: Engine, latest: Job | None, prepared: Prepared, work: Crawl) -> None:
+    """Say what is not as the command has it: the list gone on with, and who else is worked for."""
+    base, file = engine.base, work.request.file
+    if latest is not None and file is not None and await list_has_changed(base, latest, prepared):
+        console.print(  # also where notes are not wanted: the exports will not be of what is in the file
+            f"{file} has changed since then: going on with the list as it was."
+            " The next crawl of it takes the list as it is.",
+            markup=False,
+        )
+    others = await base.database.read(count_open) - (latest is not None)
+    if others > 0 and base.settings.embedded:
+        _note(work, others_wait(others))
 
 
 def _note(work: Crawl, text: str) -> None:
@@ -302,8 +360,8 @@ async def _copy(objects: ObjectStore, key: str, file: Path) -> None:
     part.replace(file)
 
 
-def _say(job: Job, files: list[Path], out: Path) -> None:
-    found = summary(job)
+def _say(done: Crawled, out: Path) -> None:
+    job, files, found = done.job, done.files, done.summary
     pages = "1 page" if job.succeeded == 1 else f"{job.succeeded:,} pages"
     counts = f"{pages}, {job.failed:,} failed, {job.skipped:,} skipped"
     if job.state not in ENDED:

@@ -162,8 +162,7 @@ async def _crawl(server: Server, shop: Shop, number: int, work: Crawl, signalled
         job = ended[number - 1]
         await bring_out(server.engine, job, work.out)
         return job
-    job, *_ = await crawl_once(server.engine, work, signalled)
-    return job
+    return (await crawl_once(server.engine, work, signalled)).job
 
 
 async def _ended(conn: Conn, *, source: str) -> list[Job]:

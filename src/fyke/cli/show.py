@@ -122,10 +122,12 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def summary(job: Job) -> dict[str, Any]:
-    """A job as one object."""
-    seconds = ((job.finished_at or clock.now()) - (job.started_at or job.created_at)) / clock.SECOND
-    done = job.succeeded + job.failed + job.skipped
+def summary(job: Job, began: int | None = None, before: int = 0) -> dict[str, Any]:
+    """A job as one object. Times and rates are those of its last run, if that is known to have begun later
+    than the job, and after so many pages."""
+    began = began or job.started_at or job.created_at
+    seconds = max(0, (job.finished_at or clock.now()) - began) / clock.SECOND
+    done = job.succeeded + job.failed + job.skipped - before
     return {
         "job": ids.public(job.id),
         "state": job.state,

@@ -24,8 +24,11 @@ __all__ = [
     "NewJob",
     "band_of",
     "cancel_job",
+    "change_options",
+    "count_open",
     "create_job",
     "get_job",
+    "known_urls",
     "latest_of",
     "list_jobs",
     "previous_of",
@@ -256,6 +259,23 @@ async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) ->
     await write_lanes(conn, lanes.values())
     await move_jobs(conn, now, {job: delta})
     return await get_job(conn, job)
+
+
+async def change_options(conn: Conn, job: int, options: JobOptions) -> None:
+    """Other budgets and formats for a job that has not ended."""
+    check_planned(await _lock(conn, job), options)
+    await _set_budgets(conn, job, options)
+
+
+async def known_urls(conn: Conn, job: int) -> set[bytes]:
+    """The keys of all URLs of a job: for a short list."""
+    return {bytes(row[0]) for row in await conn.fetch("SELECT url_key FROM seen WHERE job = $1", job)}
+
+
+async def count_open(conn: Conn) -> int:
+    """How many jobs have not ended."""
+    rows = await conn.fetch("SELECT count(*) FROM jobs WHERE hidden = 0 AND state NOT IN $1", sorted(ENDED))
+    return int(rows[0][0])
 
 
 def check_planned(job: Job, options: JobOptions) -> None:
