@@ -42,6 +42,9 @@ async def test_killed_in_both_crawls_it_goes_on_and_stays_open(fyke: Fyke) -> No
     address = (await demo.says("The API is open: ")).split()[4].removesuffix("/reference.")
     assert await asyncio.to_thread(_status, f"{address}/health") == 200
     assert ask(database, "SELECT count(*) FROM jobs") == [(2,)]
+    said = await demo.says("export FYKE_DATA_DIR=")
+    listed = await fyke.run("jobs", "list", "--json", FYKE_DATA_DIR=said.partition("=")[2])
+    assert len(listed.json) == 2
 
     other = await fyke.run("demo", "--once")
     assert other.code == 1

@@ -5,6 +5,7 @@ state, and the crawl is resumed.
 """
 
 import asyncio
+import shlex
 import shutil
 import socket
 from collections import Counter
@@ -117,6 +118,9 @@ async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
             print_json({"crawls": [summary(job) for job in jobs], "changes": counts})
         if not once:
             _say(show, f"\nThe API is open: {server.address}/reference. Ctrl-C ends it.")
+            _say(show, f"Its key is in {server.key_file}. In another shell, while it is open:")
+            _say(show, f"    export FYKE_DATA_DIR={shlex.quote(str(settings.data_dir.absolute()))}")
+            _say(show, "    fyke jobs list")
             await signalled
     finally:
         signalled.cancel()
