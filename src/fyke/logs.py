@@ -3,7 +3,7 @@
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, TextIO, cast
 
 import structlog
@@ -35,8 +35,22 @@ class Stderr:
         sys.stderr.flush()
 
 
-def configure(level: str, style: str) -> None:
-    """Set logging up for this process, on standard error."""
+class Brief:
+    """For a command that somebody watches: what became of a page is a short line. All of it is in the
+    database, and in the logs of a server."""
+
+    def __init__(self, otherwise: Callable[[Any, str, MutableMapping[str, Any]], Any]) -> None:
+        self.otherwise = otherwise
+
+    def __call__(self, logger: Any, name: str, event: MutableMapping[str, Any]) -> Any:
+        what = str(event.get("event", ""))
+        if what.startswith("page_") and "reason" in event:
+            return f"{what.removeprefix('page_')}: {event.get('url')}: {event['reason']}"
+        return self.otherwise(logger, name, event)
+
+
+def configure(level: str, style: str, *, brief: bool = False) -> None:
+    """Set logging up for this process, on standard error; `brief` is for what a person watches."""
     readable = style == "text" or (style == "auto" and sys.stderr.isatty())
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -49,7 +63,8 @@ def configure(level: str, style: str) -> None:
     console = structlog.dev.ConsoleRenderer(
         colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
     )
-    renderer: Any = console if readable else structlog.processors.JSONRenderer()
+    told: Any = Brief(console) if brief else console
+    renderer: Any = told if readable else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),

@@ -127,9 +127,10 @@ async def test_a_terminal_sees_a_bar_with_rate_and_time(fyke: Fyke, web: Site, t
     assert code == 4
     assert re.search(r"crawling  ━+╸━* +\d+/61 [\d.]+/s 0:00:\d\d, 0:00:\d\d left", drawn)
     assert re.search(r"partial +━+ 61/61 [\d.]+/s 0:00:\d\d", drawn)
-    (failed,) = [line for line in re.split(r"[\r\n]+", drawn) if "page_failed" in line]
-    assert "━" not in failed, "the log stands above the bar, not in it"
-    assert all(len(line) <= COLUMNS for line in re.split(r"[\r\n]+", drawn) if "━" in line)
+    (failed,) = [line for line in re.split(r"[\r\n]+", drawn) if "/gone" in line]
+    assert failed == f"failed: {web.url('/gone')}: status 404", "it stands above the bar, not in it"
+    bars = [line for line in re.split(r"[\r\n]+", drawn) if "━" in line]
+    assert all(len(line) <= COLUMNS - len("^C") for line in bars), "it can be interrupted in its line"
 
     code, drawn = await on_a_terminal(fyke, "jobs", "list")
     head, job = drawn.splitlines()

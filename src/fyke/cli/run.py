@@ -24,8 +24,8 @@ def configured(*, quiet: bool = False, given: Mapping[str, Any] | None = None) -
     """The settings, `given` on top, and logs set up by them; `quiet` commands log only what is wrong
     unless told otherwise."""
     found = settings.load(**(given or {}))
-    level = "WARNING" if quiet and "log_level" not in found.model_fields_set else found.log_level
-    logs.configure(level, found.log_format)
+    unasked = quiet and "log_level" not in found.model_fields_set
+    logs.configure("WARNING" if unasked else found.log_level, found.log_format, brief=unasked)
     return found
 
 

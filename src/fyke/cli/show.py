@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.constrain import Constrain
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -25,6 +26,7 @@ __all__ = ["console", "moment", "print_json", "print_rows", "progress_bar", "say
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 LEAST_CELL = 6
+ROOM = 3
 WIDE = 120  # from here on a table shows all of its columns
 
 
@@ -65,8 +67,17 @@ class RateColumn(ProgressColumn):
         return Text(shown, style="cyan")
 
 
+class Bar(Progress):
+    """Leaves room at the end of the line for the ^C that a terminal writes there: in a full line it would
+    begin another, and the bar would be there twice."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        for shown in super().get_renderables():
+            yield Constrain(shown, max(1, console.width - ROOM))
+
+
 def progress_bar() -> Progress:
-    return Progress(
+    return Bar(
         TextColumn("{task.description:<9}"),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
