@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
@@ -254,11 +255,22 @@ async def test_an_unknown_name_in_a_query(
             "options.exports.1",
             "unknown export 'cvs': did you mean 'csv'?",
         ),
+        (
+            {"urls": ["http://a.test/"], "options": {"schedule": "@daily"}},
+            "options.schedule",
+            "there are no schedules yet",
+        ),
+        ({"urls": ["http://a.test/"], "options": {"exports": ["parquet"]}}, "options.exports", "fyke[parquet]"),
     ],
 )
 async def test_a_field_that_is_wrong(
-    admin: httpx.AsyncClient, body: dict[str, Any], field: str, said: str
+    admin: httpx.AsyncClient,
+    monkeypatch: pytest.MonkeyPatch,
+    body: dict[str, Any],
+    field: str,
+    said: str,
 ) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
     assert said in fields_of(await admin.post("/api/v1/jobs", json=body))[field]
     assert (await admin.get("/api/v1/jobs")).json()["data"] == []
 
