@@ -236,3 +236,4 @@ async def test_a_crawl_whose_exports_cannot_be_written_has_failed(
     done = await fyke.crawl(web.url("/p/0"), tmp_path / "out")
     assert done.code == 1
     assert "exports could not be written" in done.out
+    assert "9 exports are missing: fyke exports make " in done.err

@@ -56,6 +56,7 @@ async def test_check_as_lines_of_json_from_everywhere(fyke: Fyke, tmp_path: Path
     without = await fyke.run("check", ASKED[0], FYKE_EGRESS_ALLOW="")
     assert without.code == 3
     assert "loopback" in without.out
+    assert "FYKE_EGRESS_ALLOW" in without.out
 
 
 async def test_doctor_settings_version(fyke: Fyke) -> None:

@@ -15,7 +15,7 @@ from fyke.cli.show import print_json
 from fyke.core.errors import Invalid, InvalidUrl
 from fyke.core.secrets import hide_login
 from fyke.core.urls import canonical
-from fyke.egress.guard import Guard, Verdict
+from fyke.egress.guard import Guard, Verdict, how_to_allow
 from fyke.settings import Settings, no_file
 
 __all__ = ["register"]
@@ -94,7 +94,8 @@ def _print(url: str, verdict: Verdict, as_json: bool, otherwise: str) -> None:
         found = {"url": url, "allowed": verdict.allowed, "reason": verdict.reason}
         print_json({**found, "addresses": list(verdict.addresses)})
     else:
-        print(f"{'allowed' if verdict.allowed else otherwise}  {url}  {verdict.reason}")
+        reason = f"{verdict.reason}{how_to_allow(verdict.reason)}"
+        print(f"{'allowed' if verdict.allowed else otherwise}  {url}  {reason}")
 
 
 def register(app: typer.Typer) -> None:

@@ -220,7 +220,9 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
         _say(done, work.out)
     if job.state not in ENDED:
         return Exit.INTERRUPTED
-    if len(files) < len(exports_of(msgspec.json.decode(job.options, type=JobOptions).exports)):
+    missing = len(exports_of(msgspec.json.decode(job.options, type=JobOptions).exports)) - len(files)
+    if missing > 0:
+        console.print(f"{missing} exports are missing: fyke exports make {ids.public(job.id)}", markup=False)
         return Exit.FAILED
     return exit_of_state(job.state)
 
