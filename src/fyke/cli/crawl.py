@@ -19,7 +19,6 @@ from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_
 from fyke.core import clock, ids
 from fyke.core.errors import DiskFull, FykeError, Invalid, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
-from fyke.core.secrets import hide_login
 from fyke.engine.lifecycle import until_signalled
 from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS

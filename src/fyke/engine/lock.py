@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from fyke.core.errors import Conflict
+from fyke.core.errors import Conflict, StoreError
 
 __all__ = ["DirectoryLock"]
 
@@ -19,8 +19,11 @@ class DirectoryLock:
         self._file: IO[str] | None = None
 
     async def start(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        file = (self.directory / "lock").open("a+")
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            file = (self.directory / "lock").open("a+")
+        except OSError as error:
+            raise StoreError(f"{self.directory} cannot be written to: {error.strerror}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -48,7 +48,8 @@ def check_options(options: JobOptions, guard: Guard) -> None:
             raise UnknownName("export format", format, EXPORT_FORMATS)
     if "parquet" in options.exports and find_spec("pyarrow") is None:
         raise Invalid(
-            "parquet needs pyarrow, which is not installed: pip install 'fyke[parquet]'", field="exports"
+            "parquet needs pyarrow, which is not installed: pip install 'fyke[parquet]'",
+            field="options.exports",
         )
     _check_limits(options)
     if not -HIGHEST_PRIORITY <= options.priority <= HIGHEST_PRIORITY:

@@ -260,7 +260,11 @@ async def test_an_unknown_name_in_a_query(
             "options.schedule",
             "there are no schedules yet",
         ),
-        ({"urls": ["http://a.test/"], "options": {"exports": ["parquet"]}}, "options.exports", "fyke[parquet]"),
+        (
+            {"urls": ["http://a.test/"], "options": {"exports": ["parquet"]}},
+            "options.exports",
+            "fyke[parquet]",
+        ),
     ],
 )
 async def test_a_field_that_is_wrong(

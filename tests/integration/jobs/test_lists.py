@@ -41,8 +41,8 @@ async def interrupted(engine: Engine, work: Crawl) -> int:
     async def signal() -> str:
         return "SIGINT"
 
-    job, *_ = await crawl_once(engine, work, asyncio.create_task(signal()))
-    return job.id
+    done = await crawl_once(engine, work, asyncio.create_task(signal()))
+    return done.job.id
 
 
 async def test_going_on_with_a_crawl_leaves_one_list(engine: Engine, work: Crawl) -> None:
