@@ -15,10 +15,11 @@ from fyke.store.conn import Conn
 from fyke.store.events import read_events
 from fyke.store.exports import list_exports
 from fyke.store.health import read_load
-from fyke.store.jobs import JobFilter, get_job, latest_of, list_jobs, previous_of
+from fyke.store.jobs import JobFilter, get_job, latest_of, list_jobs
+from fyke.store.listings import absent, kept_listings, listings_before, still_needed
 from fyke.store.metrics import sample
 from fyke.store.migrate import migrate
-from fyke.store.pages import absent, read_changes, read_pages
+from fyke.store.pages import read_changes, read_pages
 from fyke.store.purge import expire, forget_finished, purge
 from fyke.store.queue import upkeep
 from fyke.store.queue.activity import settle_activity
@@ -188,7 +189,9 @@ async def test_reads(crowd: Rig) -> None:
         ),
         "one job": partial(get_job, job=ENDED),
         "latest": partial(latest_of, definition=DEFINITION),
-        "previous": partial(previous_of, job=job),
+        "listings before": partial(listings_before, definition=DEFINITION, job=job.id),
+        "listings kept": partial(kept_listings, definition=DEFINITION, job=job.id),
+        "still needed": partial(still_needed, job=job.id),
         "exports": partial(list_exports, job=None, after=None, limit=50),
         "exports of a job": partial(list_exports, job=300, after=None, limit=50),
         "load": read_load,

@@ -9,7 +9,7 @@ from fyke.core.job import JobOptions
 from fyke.jobs.submit import Prepared
 from fyke.objects.protocol import ObjectNotFound, ObjectStore
 from fyke.store.jobs import Job, change_options, known_urls
-from fyke.store.pages import sources_of
+from fyke.store.listings import sources_of
 from fyke.wiring import Base
 
 __all__ = ["apply_options", "list_has_changed", "others_wait", "word_of"]

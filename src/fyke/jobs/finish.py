@@ -27,7 +27,18 @@ from fyke.core.task import JobInfo, Task
 from fyke.jobs.export import ExportParts, exports_of, make_export
 from fyke.jobs.plan import plan_prefix
 from fyke.store.jobs import Job, get_job
-from fyke.store.pages import SourceState, absent, last_change, listings_before, sources_of
+from fyke.store.listings import (
+    SourceState,
+    absent,
+    forget_listings,
+    is_list,
+    kept_listings,
+    listings_before,
+    read_whole,
+    sources_of,
+)
+from fyke.store.pages import last_change
+from fyke.store.purge import NAMED
 
 __all__ = ["REMOVED_FROM", "FinishHandler"]
 
@@ -68,17 +79,18 @@ class FinishHandler:
                 log.warning("exports_later", job=public(identity), reason=str(problem))
                 return Outcome(task.id, task.lane, task.claims, Verdict.RETRY, delay=delay)
             log.error("exports_failed", job=public(identity), reason=str(problem))
-        if all(source.state == "read" for source in sources):
+        if read_whole(sources):
             await self._clear(identity)
         return _outcome(task, (*exports, EndJob(identity, _message(job, sources, problem))))
 
     async def _find_removed(self, job: Job, context: Context) -> None:
         """Rows of the diff for what earlier lists had and this one has not."""
         place = await self._database.read(lambda conn: last_change(conn, job.id, REMOVED_FROM)) + 1
-        earlier = await self._database.read(lambda conn: listings_before(conn, job))
+        earlier = await self._database.read(lambda conn: listings_before(conn, job.definition, job.id))
         for listed_by in earlier:
-            after: int | None = -1
-            while after is not None:
+            after: int | None = None
+            more = True
+            while more:
                 after, snapshots = await self._database.read(
                     partial(
                         absent,
@@ -89,6 +101,7 @@ class FinishHandler:
                         limit=CHUNK,
                     )
                 )
+                more = after is not None
                 if not snapshots:
                     continue
                 now = clock.now()
@@ -97,6 +110,9 @@ class FinishHandler:
                     changes.append(removed(snapshot, place, now))
                     place += 1
                 await context.emit([SaveChanges(job.id, job.target, tuple(changes))])
+        kept = await self._database.read(lambda conn: kept_listings(conn, job.definition, job.id))
+        if kept:  # from here on this job's own listing does
+            await self._database.write(lambda conn: forget_listings(conn, kept, NAMED))
 
     async def _export(self, job: Job) -> tuple[list[SaveExport], Exception | None]:
         """All exports of the job, as far as they could be made, and what went wrong last."""
@@ -137,9 +153,7 @@ def _listed_completely(job: Job, sources: list[SourceState]) -> bool:
     stopped nor cut short, and it is a list. Links that were followed are none."""
     if not job.planned or job.stop is not None or job.close_reason is not None or not job.total:
         return False
-    if any(source.state != "read" for source in sources):
-        return False
-    return job.source_kind != "site" or any(source.kind == "sitemap" for source in sources)
+    return read_whole(sources) and is_list(job.source_kind, sources)
 
 
 def _message(job: Job, sources: list[SourceState], problem: Exception | None) -> str | None:

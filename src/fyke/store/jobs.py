@@ -31,7 +31,6 @@ __all__ = [
     "known_urls",
     "latest_of",
     "list_jobs",
-    "previous_of",
     "resume_job",
 ]
 
@@ -207,17 +206,6 @@ async def latest_of(conn: Conn, definition: bytes) -> Job | None:
     rows = await conn.fetch(
         f"SELECT {COLUMNS} FROM jobs WHERE definition = $1 AND hidden = 0 ORDER BY id DESC LIMIT 1",
         definition,
-    )
-    return _job(rows[0]) if rows else None
-
-
-async def previous_of(conn: Conn, job: Job) -> Job | None:
-    """The newest earlier job of the same definition whose plan was read to its end."""
-    rows = await conn.fetch(
-        f"SELECT {COLUMNS} FROM jobs WHERE definition = $1 AND id < $2 AND planned = 1 AND hidden = 0"
-        " ORDER BY id DESC LIMIT 1",
-        job.definition,
-        job.id,
     )
     return _job(rows[0]) if rows else None
 

@@ -2,7 +2,8 @@
 
 `purge` is a step that upkeep runs again and again. Of a hidden job that nothing runs of any more it first
 names the objects, then removes the rows, and names the objects once more with the last of them: if the
-process dies between a commit and the deletion of the objects, the next one deletes them.
+process dies between a commit and the deletion of the objects, the next one deletes them. What a job has
+listed may be needed for longer: see `listings`.
 """
 
 from collections.abc import Sequence
@@ -14,10 +15,11 @@ from fyke.core.ids import public
 from fyke.store.conn import Conn
 from fyke.store.delete_job import HIDDEN
 from fyke.store.idempotency import forget_old
+from fyke.store.listings import LISTED, keep_listed, still_needed
 from fyke.store.queue.activity import ACTIVE
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
-__all__ = ["CHUNK", "Purged", "expire", "forget_finished", "purge"]
+__all__ = ["CHUNK", "NAMED", "Purged", "expire", "forget_finished", "purge"]
 
 CHUNK = 500
 LANES = 50
@@ -34,6 +36,7 @@ TABLES = (
     ("exports", "id"),
     ("sources", "number"),
 )
+OF_LISTING = ("pages", "sources")
 GOOD_ENDS = ("succeeded", "partial", "stopped", "cancelled")
 BAD_ENDS = ("failed",)
 
@@ -70,7 +73,8 @@ async def expire(conn: Conn, keep: int, keep_failures: int) -> int:
 async def purge(conn: Conn) -> Purged:
     """One step: something of a hidden job, or of what is only kept for a day."""
     rows = await conn.fetch(
-        "SELECT id, hidden FROM jobs WHERE hidden > 0 AND phase = 'done' ORDER BY id LIMIT 1"
+        "SELECT id, hidden FROM jobs WHERE hidden IN $1 AND phase = 'done' ORDER BY id LIMIT 1",
+        [HIDDEN, NAMED],
     )
     if not rows:
         return Purged(await _forget_old(conn))
@@ -82,12 +86,32 @@ async def purge(conn: Conn) -> Purged:
         if await remove(conn, job):
             return Purged(True)
     objects = await _objects(conn, job)
+    needed = await still_needed(conn, job)
+    if needed and await keep_listed(conn, job, CHUNK):
+        return Purged(True)
+    needed = needed and bool(await conn.fetch("SELECT 1 FROM pages WHERE job = $1 LIMIT 1", job))
     for table, column in TABLES:
+        if needed and table in OF_LISTING:
+            continue
         deleted = await _remove_rows(conn, table, column, job)
         if deleted:
             return Purged(True, objects if table in ("exports", "sources") else [])
-    await conn.execute("DELETE FROM jobs WHERE id = $1 AND phase = 'done'", job)
+    if needed:
+        await _keep_listing(conn, job)
+    else:
+        await conn.execute("DELETE FROM jobs WHERE id = $1 AND phase = 'done'", job)
     return Purged(True, objects)
+
+
+async def _keep_listing(conn: Conn, job: int) -> None:
+    """Of the job there is nothing left but what it had listed: nothing of it waits, or counts."""
+    await conn.execute("UPDATE sources SET state = 'failed' WHERE job = $1 AND state <> 'read'", job)
+    await conn.execute(
+        "UPDATE jobs SET hidden = $2, open = 0, succeeded = 0, failed = 0, skipped = 0, bytes = 0"
+        " WHERE id = $1",
+        job,
+        LISTED,
+    )
 
 
 async def _objects(conn: Conn, job: int) -> list[str]:
