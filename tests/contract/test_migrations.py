@@ -65,6 +65,14 @@ async def program(code: str, *args: str) -> asyncio.subprocess.Process:
     )
 
 
+async def test_a_migration_has_nothing_to_warn_of(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("WARNING"):
+        await migrate(database_url)
+    assert caplog.messages == []
+
+
 async def test_from_nothing_to_the_schema_and_a_second_run_changes_nothing(database_url: str) -> None:
     assert await current(database_url) is None
     assert not await check(database_url)

@@ -7,7 +7,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, create_engine, pool
+from sqlalchemy import Connection, create_engine, inspect, pool
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -27,6 +27,9 @@ LOCKS = {
     "mysql": f"SELECT get_lock(concat('fyke.', md5(database())), {LOCK_WAIT})",
 }
 
+# As Alembic makes it, but for a name of the key: these databases have none for it, and warn of that.
+VERSION = "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"
+
 
 async def upgrade(url: str) -> None:
     """Run what has not been run."""
@@ -37,6 +40,8 @@ def _upgrade(connection: Connection) -> None:
     answer = connection.exec_driver_sql(LOCKS[connection.dialect.name])
     if connection.dialect.name == "mysql" and answer.scalar() != 1:
         raise StoreError(f"another process has been migrating the database for {LOCK_WAIT} seconds")
+    if connection.dialect.name == "mysql" and not inspect(connection).has_table("alembic_version"):
+        connection.exec_driver_sql(VERSION)
     command.upgrade(config_for(connection), "head")
 
 
