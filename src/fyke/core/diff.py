@@ -1,5 +1,6 @@
 """What changed between two looks at a page: a pure comparison."""
 
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ class Snapshot(Struct, frozen=True, gc=False):
     last_crawl_at: int
 
 
-_decode = msgspec.json.Decoder().decode
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode  # 11.50 is shown with both of its decimals
 
 
 def _shown(data: dict[str, Any], name: str) -> str | None:

@@ -91,7 +91,7 @@ def _spelled(reply: Reply) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + reply.body
 
 
-def product(name: str, price: float, links: str = "") -> Reply:
+def product(name: str, price: float | str, links: str = "") -> Reply:
     data = (
         f'{{"@context":"https://schema.org","@type":"Product","name":"{name}","sku":"S-{name}",'
         f'"offers":{{"@type":"Offer","price":"{price}","priceCurrency":"EUR",'

@@ -105,6 +105,17 @@ async def test_a_list_whose_pages_all_fail_was_read_all_the_same(here: Bench, sh
     assert await removed(here, shop, second) == paths[4:]
 
 
+async def test_prices_are_the_same_text_in_every_export(here: Bench, shop: Site) -> None:
+    shop.pages["/p"] = product("Thing", "11.50")
+    first = await crawl_list(here, shop, ["/p"])
+    shop.pages["/p"] = product("Thing", "8.50")
+    second = await crawl_list(here, shop, ["/p"])
+    assert [row["price"] for row in table(await here.export(first, "full.csv"))] == ["11.50"]
+    assert [row["price"] for row in table(await here.export(second, "full.csv"))] == ["8.50"]
+    (change,) = table(await here.export(second, "diff.csv"))
+    assert (change["price_prev"], change["price_curr"]) == ("11.50", "8.50")
+
+
 async def test_what_was_never_read_is_not_kept(here: Bench, shop: Site) -> None:
     job = await crawl_list(here, shop, ["/nowhere", "/nothing"])
     await delete(here, job)
