@@ -17,6 +17,7 @@ from fyke.api.requests import ExportBody, ListQuery
 from fyke.api.services import Services
 from fyke.api.views import ExportShown, export_shown, filename_of
 from fyke.export.write import MEDIA_TYPES
+from fyke.jobs.export import check_kept
 from fyke.store.conn import Conn
 from fyke.store.exports import Export, get_export, list_exports, register_export
 from fyke.store.jobs import get_job
@@ -59,7 +60,8 @@ async def _list(services: Services, read: Read, limit: int) -> Response:
 
 
 @submitting.post(
-    "/jobs/{job_id}/exports", **gives(ExportShown, 201, "The export has been made.", creates=True)
+    "/jobs/{job_id}/exports",
+    **gives(ExportShown, 201, "The export has been made.", creates=True, conflicts=True),
 )
 async def make(
     request: Request, services: Parts, job: JobId, body: ExportBody, key: IdempotencyKey = None
@@ -68,7 +70,7 @@ async def make(
     asked = recognised(request, key, body)
     answer = await earlier(services, asked)
     if answer is None:
-        await services.database.read(lambda conn: get_job(conn, job))
+        check_kept(await services.database.read(lambda conn: get_job(conn, job)), body.type, body.format)
         made = await services.write_export(job, body.type, body.format)
 
         async def register(conn: Conn) -> ExportShown:

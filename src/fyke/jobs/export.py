@@ -7,20 +7,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from fyke.core import clock
-from fyke.core.errors import UnknownName
+from fyke.core.errors import Conflict, UnknownName
 from fyke.core.ids import new_id, public
-from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES
+from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES, JobOptions
 from fyke.core.outcome import SaveExport
 from fyke.objects.protocol import ObjectStore
 from fyke.store.conn import Conn, Database
 from fyke.store.exports import register_export
-from fyke.store.jobs import get_job
+from fyke.store.jobs import Job, get_job
 from fyke.store.pages import read_changes, read_pages
 
-__all__ = ["ExportParts", "Written", "export_job", "export_prefix", "exports_of", "make_export"]
+__all__ = ["ExportParts", "Written", "check_kept", "export_job", "export_prefix", "exports_of", "make_export"]
 
 ROWS: Final = 1000
 WARC: Final = "warc"  # whole pages: of the full export alone
@@ -64,6 +65,16 @@ def exports_of(formats: Iterable[str]) -> list[tuple[str, str]]:
     ]
 
 
+def check_kept(job: Job, kind: str, format: str) -> None:
+    """Refuse a warc of a job whose bodies have not been kept: it would be empty."""
+    if (kind, format) != ("full", WARC):
+        return
+    if WARC not in msgspec.json.decode(job.options, type=JobOptions).exports:
+        raise Conflict(
+            "bodies are kept only for jobs whose exports name warc when they are made: this job's do not"
+        )
+
+
 async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> SaveExport:
     """Write the object; the row that registers it is for the caller to save."""
     if kind not in EXPORT_TYPES:
@@ -84,7 +95,7 @@ async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> S
 
 async def export_job(parts: ExportParts, job: int, kind: str, format: str) -> SaveExport:
     """Make an export on demand, of whatever the job has by now, and register it."""
-    await parts.database.read(lambda conn: get_job(conn, job))
+    check_kept(await parts.database.read(lambda conn: get_job(conn, job)), kind, format)
     export = await make_export(parts, job, kind, format)
     await parts.database.write(lambda conn: register_export(conn, export))
     return export

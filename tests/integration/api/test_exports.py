@@ -97,6 +97,16 @@ async def test_one_that_there_is_not(fyke: World) -> None:
     assert await fyke.results(job, "exports") == []
 
 
+async def test_a_warc_of_bodies_that_were_not_kept(fyke: World) -> None:
+    job = (await fyke.crawl(fyke.shop.products(1), options={"exports": ["csv"]}))["id"]
+    problem = problem_of(await fyke.post(job, "exports", type="full", format="warc"), 409)
+    assert "whose exports name warc" in problem["message"]
+    problem_of(await fyke.post(job, "exports", type="diff", format="warc"), 422)
+    assert {export["format"] for export in await fyke.results(job, "exports")} == {"csv"}
+    kept = (await fyke.crawl(["/p/0"], options={"exports": ["warc"]}))["id"]
+    assert (await make(fyke, kept, "full", "warc"))["row_count"] == 1
+
+
 # --- in parts ---
 
 
