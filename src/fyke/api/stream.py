@@ -1,8 +1,8 @@
 """Live events of a job, as server-sent events.
 
-A job's events are rows, one for each settled batch. A row becomes several events: its pages, its log
-lines, the state if that changed, and the progress. The id of an event is the row's number and the
-event's place in it, so who comes back with the last id goes on exactly there.
+A job's events are rows, one for each settled batch. A row becomes several events: the state if that is
+another than the row's before, its pages, its log lines, and the progress. The id of an event is the row's
+number and the event's place in it, so who comes back with the last id goes on exactly there.
 """
 
 import re
@@ -19,7 +19,7 @@ from fyke.api.inputs import JobId, Parts
 from fyke.api.openapi import gives_file
 from fyke.api.services import Services
 from fyke.core.clock import iso, monotonic
-from fyke.core.errors import JobNotFound
+from fyke.core.errors import Invalid, JobNotFound
 from fyke.core.ids import public
 from fyke.core.job import ENDED
 from fyke.store.conn import Conn
@@ -35,6 +35,7 @@ ROWS: Final = 50  # events read at once
 LEAST_WAIT: Final = 0.05
 MOST_WAIT: Final = 1.0
 HEARTBEAT: Final = 15.0
+QUEUED: Final = "queued"  # how every job begins
 
 _encode = msgspec.json.encode
 
@@ -47,9 +48,11 @@ class Place(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True):
-    """One look at a job: events after a place, the pages they speak of, and the job as it is now."""
+    """One look at a job: events after a place, the state before them, the pages they speak of, and the job
+    as it is now."""
 
     job: Job | None
+    before: str
     events: list[Event]
     pages: dict[int, PageSeen]
 
@@ -79,8 +82,15 @@ async def stream(
 
 
 def _place(last: str | None) -> Place:
-    match = ID.fullmatch(last or "")
-    return Place(int(match[1]), int(match[2])) if match else Place()  # not of ours: from the start
+    if not last:
+        return Place()
+    match = ID.fullmatch(last)
+    if match is None:
+        raise Invalid(
+            f"Last-Event-ID is the id of an event of this stream, such as 12-3, not {last[:40]!r}",
+            field="Last-Event-ID",
+        )
+    return Place(int(match[1]), int(match[2]))
 
 
 async def follow(services: Services, job: int, place: Place) -> AsyncIterator[bytes]:
@@ -89,13 +99,16 @@ async def follow(services: Services, job: int, place: Place) -> AsyncIterator[by
     yield b"retry: 1000\n\n"
     while True:
         seen = await services.database.read(lambda conn, place=place: _look(conn, job, place))  # type: ignore[misc]  # bound default
+        before = seen.before
         for event in seen.events:
-            for text in _texts(event, seen.pages, place):
+            for text in _texts(event, seen.pages, place, before):
                 yield text
-            place, said = Place(event.number + 1), event.state or said
+            place = Place(event.number + 1)
+            if event.state != before:
+                before = said = event.state
         if seen.events:
             wait, spoken = LEAST_WAIT, monotonic()
-        if len(seen.events) == ROWS:
+        if len(seen.events) >= ROWS:
             continue
         if seen.job is not None and seen.job.state != said:  # claims move a job on without an event
             said = seen.job.state
@@ -116,27 +129,28 @@ async def _look(conn: Conn, job: int, place: Place) -> Seen:
     try:
         found = await get_job(conn, job)
     except JobNotFound:  # deleted while it was followed
-        return Seen(None, [], {})
-    events = await read_events(conn, job, place.number - 1, ROWS)
-    return Seen(found, events, await pages_seen(conn, job, [seq for e in events for seq in e.pages]))
+        return Seen(None, QUEUED, [], {})
+    events = await read_events(conn, job, place.number - 2, ROWS + 1)
+    before = events.pop(0).state if events and events[0].number < place.number else QUEUED
+    return Seen(found, before, events, await pages_seen(conn, job, [seq for e in events for seq in e.pages]))
 
 
-def _texts(event: Event, pages: dict[int, PageSeen], place: Place) -> Iterator[bytes]:
-    """What a row says, without what was said before `place`."""
+def _texts(event: Event, pages: dict[int, PageSeen], place: Place, before: str) -> Iterator[bytes]:
+    """What a row says, without what was said before `place`; `before` is the state of the row before."""
     said = place.index if event.number == place.number else 0
-    for index, (kind, data) in enumerate(_parts(event, pages), 1):
+    for index, (kind, data) in enumerate(_parts(event, pages, before), 1):
         if index > said and data is not None:
             yield _text(kind, f"{event.number}-{index}", data)
 
 
-def _parts(event: Event, pages: dict[int, PageSeen]) -> Iterator[tuple[str, Any]]:
+def _parts(event: Event, pages: dict[int, PageSeen], before: str) -> Iterator[tuple[str, Any]]:
+    if event.state != before:  # first: pages come of what is running
+        yield "state", {"state": event.state, "close_reason": event.close_reason}
     for seq in event.pages:  # a page that is gone keeps its place: ids stay what they were
         page = pages.get(seq)
         yield "page", None if page is None else _page(page)
     for line in event.log:
         yield "log", {"at": iso(event.at), "message": line}
-    if event.state is not None:
-        yield "state", {"state": event.state, "close_reason": event.close_reason}
     yield (
         "progress",
         {

@@ -22,10 +22,10 @@ class Event(Struct, frozen=True, gc=False):
     skipped: int
     bytes: int
     planned: bool
+    state: str
+    close_reason: str | None
     pages: tuple[int, ...] = ()
     log: tuple[str, ...] = ()
-    state: str | None = None
-    close_reason: str | None = None
 
 
 class PageSeen(Struct, frozen=True, gc=False):
@@ -48,10 +48,10 @@ class _Data(Struct, frozen=True, gc=False):
     skipped: int
     bytes: int
     planned: bool
+    state: str
+    close_reason: str | None
     pages: tuple[int, ...] = ()
     log: tuple[str, ...] = ()
-    state: str | None = None
-    close_reason: str | None = None
 
 
 _decode = msgspec.json.Decoder(_Data).decode

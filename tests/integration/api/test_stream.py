@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from tests.integration.api.test_envelope import problem_of
+from tests.integration.api.test_envelope import fields_of, problem_of
 from tests.integration.api.world import World, data_of
 from tests.integration.jobs.site import Reply
 
@@ -134,10 +134,35 @@ async def test_a_reader_that_is_cut_off_again_and_again_sees_everything_once(fyk
     assert seen == said(await all_of(fyke, job))
 
 
-@pytest.mark.parametrize("last", ["x", "5", "-", "1-1-1", "9" * 30 + "-1", "999999999-1"])
-async def test_a_place_that_is_none_of_ours_starts_at_the_beginning(fyke: World, last: str) -> None:
+@pytest.mark.parametrize("last", ["x", "zzz", "5", "-", "1-1-1", "9" * 30 + "-1"])
+async def test_a_place_that_is_none_of_ours_is_refused(fyke: World, last: str) -> None:
+    job = (await fyke.crawl(fyke.shop.products(1)))["id"]
+    answer = await fyke.client.get(f"/api/v1/jobs/{job}/stream", headers={"Last-Event-ID": last})
+    said_of = fields_of(answer)
+    assert last[:40] in said_of["Last-Event-ID"]
+
+
+@pytest.mark.parametrize("last", ["", "999999999-1"])
+async def test_a_place_beyond_the_end_starts_at_the_beginning(fyke: World, last: str) -> None:
+    """A database restored from a backup may know less than its readers."""
     job = (await fyke.crawl(fyke.shop.products(2)))["id"]
     assert said(await all_of(fyke, job, last)) == said(await all_of(fyke, job))
+
+
+async def test_what_is_kept_is_told_in_the_order_in_which_it_happened(fyke: World) -> None:
+    job = (await fyke.crawl([*fyke.shop.products(3), "/gone"]))["id"]
+    kinds = [
+        event.data["state"] if event.kind == "state" else event.kind
+        for event in said(await all_of(fyke, job))
+        if event.kind in ("state", "page", "complete")
+    ]
+    assert kinds == ["running", *["page"] * 4, "partial", "complete"]
+    data_of(await fyke.post(job, "retry"), 202)
+    await fyke.ended(job)
+    again = [event for event in said(await all_of(fyke, job)) if event.kind in ("state", "page")]
+    states = [event.data["state"] for event in again if event.kind == "state"]
+    assert states == ["running", "partial", "running", "partial"]
+    assert [event.kind for event in again[-3:]] == ["state", "page", "state"]
 
 
 async def test_a_cancel_is_followed_to_its_end(fyke: World) -> None:

@@ -146,7 +146,6 @@ async def move_jobs(conn: Conn, now: int, deltas: dict[int, JobDelta]) -> None:
     over: list[int] = []
     for job in jobs:
         delta = deltas[job.id]
-        was = job.state
         job.add(delta)
         if delta.ended:
             job.phase, job.state, job.finished_at = "done", final_state(job), now
@@ -154,7 +153,7 @@ async def move_jobs(conn: Conn, now: int, deltas: dict[int, JobDelta]) -> None:
         elif step(job, now):
             over.append(job.id)
         job.event_number += 1
-        events.append((job.id, job.event_number, now, "settled", _event(job, delta, was)))
+        events.append((job.id, job.event_number, now, "settled", _event(job, delta)))
     await conn.update("jobs", ("id",), WRITTEN, [_written(job) for job in jobs])
     await conn.insert("events", ("job", "number", "at", "type", "data"), events)
     if over:
@@ -165,7 +164,7 @@ def _written(job: JobState) -> Row:
     return (job.id, *(getattr(job, name) for name in WRITTEN))
 
 
-def _event(job: JobState, delta: JobDelta, was: str) -> str:
+def _event(job: JobState, delta: JobDelta) -> str:
     data: dict[str, Any] = {
         "total": job.total,
         "succeeded": job.succeeded,
@@ -173,14 +172,13 @@ def _event(job: JobState, delta: JobDelta, was: str) -> str:
         "skipped": job.skipped,
         "bytes": job.bytes,
         "planned": bool(job.planned),
+        "state": job.state,  # in every event: claims move a job on without one
+        "close_reason": job.close_reason,
     }
     if delta.pages:
         data["pages"] = delta.pages
     if delta.log:
         data["log"] = delta.log
-    if was != job.state or job.phase != "crawl":
-        data["state"] = job.state
-        data["close_reason"] = job.close_reason
     return _encode(data).decode()
 
 
