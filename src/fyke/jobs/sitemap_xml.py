@@ -5,7 +5,8 @@ An entry is what its direct children `loc` and `lastmod` say; news, image and vi
 are read all the same. A document that declares an entity is refused as soon as it does.
 
 Expat stops for good at the first error. A new parser then takes over behind the broken entry, under the
-root element of the old one: the entry is lost and counted, the rest is read.
+root element of the old one: the entry is lost and counted, the rest is read. An & that should have been
+&amp; is put right before expat sees it.
 """
 
 import re
@@ -17,6 +18,7 @@ import webencodings  # type: ignore[import-untyped]  # ships no types
 from msgspec import Struct
 
 from fyke.jobs.pieces import BadPieces
+from fyke.jobs.sitemap_amp import Ampersands
 
 __all__ = ["UTF8_MARK", "UTF16_MARKS", "Entry", "Report", "SitemapXml"]
 
@@ -76,6 +78,7 @@ class SitemapXml:
         self._lost = False
         self._decoder: IncrementalDecoder | None = None
         self._wide = False
+        self._ampersands = Ampersands()
         self._fed = -1
         self._looking: bytes | None = None  # what was kept while looking for the next entry
         self._parser: expat.XMLParserType
@@ -90,6 +93,8 @@ class SitemapXml:
             piece = self._begin(piece)
         if self._decoder is not None:
             piece = self._decoder.decode(piece).encode()
+        if not self._wide:
+            piece = self._put_right(piece)
         while piece:
             if self._looking is not None:
                 piece = self._look(piece)
@@ -128,6 +133,13 @@ class SitemapXml:
             self._report.warn(f"unknown encoding {name[:40]!r}: read as UTF-8")
         elif encoding.name != "utf-8":
             self._decoder = encoding.codec_info.incrementaldecoder("replace")
+        return piece
+
+    def _put_right(self, piece: bytes) -> bytes:
+        known = self._ampersands.bare
+        piece = self._ampersands.feed(piece)
+        if not known and self._ampersands.bare:  # one warning for all there are: nothing is lost by them
+            self._report.warn("an & that is not written &amp;")
         return piece
 
     def _new_parser(self) -> expat.XMLParserType:

@@ -101,7 +101,7 @@ async def test_a_site_without_sitemap_is_followed_by_its_links(here: Bench, shop
 
 async def test_malformed_sitemaps_give_what_can_be_read(here: Bench, shop: Site) -> None:
     paths = shop.products(3)
-    broken = f"<url><loc>{shop.url('/p/?a&b')}</loc></url><url><loc>/p/2</loc></url>"
+    broken = f"<url><loc>{shop.url('/p/?a<b')}</loc></url><url><loc>/p/2</loc></url>"
     broken += "<url><loc>mailto:x@y</loc></url><url><loc>http://10.0.0.1/</loc></url>"
     shop.pages["/s.xml"] = sitemap_of(shop.urls(paths[:2]), broken)
     job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
@@ -126,6 +126,13 @@ async def test_a_crawl_of_nothing_fails_and_says_why(
     job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
     assert (job.state, job.total) == ("failed", 0)
     assert reason in str(job.error_message)
+
+
+async def test_addresses_with_a_bare_ampersand_are_crawled(here: Bench, shop: Site) -> None:
+    shop.pages["/p?a=1&b=2"] = product("Thing", 1)
+    shop.pages["/s.xml"] = sitemap_of([shop.url("/p?a=1&b=2")])
+    job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    assert (job.state, job.total, job.succeeded, job.warnings) == ("succeeded", 1, 1, 1)
 
 
 async def test_a_sitemap_that_fails_at_first_is_asked_again(here: Bench, shop: Site) -> None:

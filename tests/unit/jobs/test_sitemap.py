@@ -117,7 +117,7 @@ async def test_a_text_sitemap_has_a_url_a_line(mark: bytes) -> None:
 
 
 BROKEN = [
-    ("<url><loc>http://s/1</loc></url><url><loc>http://s/2?a&b</loc></url>", ["http://s/1", "http://s/3"]),
+    ("<url><loc>http://s/1</loc></url><url><loc>http://s/2?a<b</loc></url>", ["http://s/1", "http://s/3"]),
     ("<url><loc>http://s/1</loc></url><url><loc>http://s/2</url>", ["http://s/1", "http://s/3"]),
     ("<url><loc>http://s/1</loc></url> &nbsp; ", ["http://s/1", "http://s/3"]),
     ("<url><loc>http://s/\x01</loc></url><url><loc>http://s/1</loc></url>", ["http://s/1", "http://s/3"]),
@@ -136,7 +136,7 @@ async def test_what_is_malformed_is_lost_alone(middle: str, expected: list[str],
 
 
 async def test_every_broken_entry_is_counted() -> None:
-    broken = b"<url><loc>http://s/?a&b</loc></url>" * 50
+    broken = b"<url><loc>http://s/?a<b</loc></url>" * 50
     found, report = await read(HEAD + broken + b"<url><loc>http://s/1</loc></url></urlset>", 64)
     assert locs(found) == ["http://s/1"]
     assert report.warnings == 50
@@ -157,6 +157,26 @@ async def test_cut_off_gzip_gives_what_there_is() -> None:
     assert 100 < len(found) < 5000
     assert not report.complete
     assert "gzip" in report.notes[0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1 << 16])
+async def test_ampersands_that_nobody_escaped_lose_nothing(size: int) -> None:
+    texts = [
+        ("?a=1&b=2&c;=3&", None),
+        ("?a=1&b=2", "?a=1&b=2"),
+        ("?a=1&amp;b=2&copy=3&#38;d&#x26;e&#x;f&#;g&&h", "?a=1&b=2&copy=3&d&e&#x;f&#;g&&h"),
+        ("<![CDATA[?a=1&b=2&amp;c<!--]]>", "?a=1&b=2&amp;c<!--"),
+        ("<!-- & <![CDATA[ -->?x&y", "?x&y"),
+        ("?" + "&" + "n" * 200 + "=1", "?" + "&" + "n" * 200 + "=1"),
+    ]
+    body = "".join(f"<url><loc>http://s/{text}</loc><x y='?p&q'/></url>" for text, _ in texts)
+    found, report = await read(HEAD + body.encode() + b"</urlset>", size)
+    assert locs(found) == [f"http://s/{text}" for _, text in texts if text is not None]
+    assert "&amp;" in report.notes[0]
+    assert (report.warnings, report.complete) == (2, False), "of the unknown entity"
+    found, report = await read(urlset("?a&b", "?c&d"), size)
+    assert locs(found) == ["http://shop.example/?a&b", "http://shop.example/?c&d"]
+    assert (report.warnings, report.complete) == (1, True)
 
 
 ENTITIES = b'<!DOCTYPE u [<!ENTITY a "http://s/">]><urlset><url><loc>&a;</loc></url></urlset>'
