@@ -17,7 +17,7 @@ from typer import Context
 from typer.main import get_command
 
 import fyke
-from fyke.api import exports, jobs, keys, results, stream
+from fyke.api import bodies, exports, jobs, keys, results, stream
 from fyke.api.app import create_app
 from fyke.cli.main import app as commands
 from fyke.cli.server import Behind
@@ -128,7 +128,7 @@ def _scopes() -> dict[tuple[str, str], str]:
     """The scope that a route asks for, by its method and path below /api/v1."""
     routers: tuple[Any, ...] = (
         *(jobs.reading, jobs.submitting, exports.reading, exports.submitting),
-        *(results.router, stream.router, keys.router),
+        *(results.router, bodies.router, stream.router, keys.router),
     )
     return {
         (method, route.path): router.route_class.needs

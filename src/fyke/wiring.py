@@ -49,7 +49,7 @@ from fyke.store.queue import SqlQueue
 from fyke.store.queue.adopt import adopt_policies
 from fyke.store.robots import stored_robots
 
-__all__ = ["Base", "Engine", "bring_up", "load_policies", "make_data_dir", "open_base"]
+__all__ = ["Base", "Engine", "bring_up", "kept_bodies", "load_policies", "make_data_dir", "open_base"]
 
 log = structlog.get_logger("fyke")
 

@@ -41,7 +41,7 @@ class Parts:
     def __init__(self, directory: Path, url: str, **settings: Any) -> None:
         self.settings = Settings(data_dir=directory, database_url=url, egress_allow=EVERYWHERE, **settings)
         self.database: Database = database_for(url)
-        self.objects = LocalObjects(directory / "objects")
+        self.objects = self.bodies = LocalObjects(directory / "objects")
         self.policies = Policies.with_file("default: {delay: 0, concurrency: 0}")
         self.guard = Guard(self.settings.egress_allow)
         self.queue = SqlQueue(self.database)

@@ -8,7 +8,19 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from fyke import __version__
-from fyke.api import exports, health, jobs, keys, metrics, openapi, problems, reference, results, stream
+from fyke.api import (
+    bodies,
+    exports,
+    health,
+    jobs,
+    keys,
+    metrics,
+    openapi,
+    problems,
+    reference,
+    results,
+    stream,
+)
 from fyke.api.auth import Keys
 from fyke.api.boundary import Boundary, Limits, RequestMeter
 from fyke.api.envelope import problem
@@ -59,6 +71,7 @@ def create_app(services: Services) -> FastAPI:
         jobs.reading,
         jobs.submitting,
         results.router,
+        bodies.router,
         stream.router,
         exports.reading,
         exports.submitting,

@@ -46,7 +46,7 @@ async def pages(services: Parts, job: JobId, query: Annotated[PagesQuery, Query(
 
     found = await services.database.read(read)
     shown, where = paging(found, [page.seq for page in found], query.limit)
-    return reply([page_shown(page) for page in shown], paging=where)
+    return reply([page_shown(page, job) for page in shown], paging=where)
 
 
 @router.get("/errors", **gives(list[ErrorGroup], 200, "The most frequent failures first."))

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from fyke.core.outcome import SaveExport
 from fyke.jobs.submit import JobRequest, Prepared
-from fyke.objects.protocol import ObjectStore
+from fyke.objects.protocol import ObjectStore, Readable
 from fyke.politeness.policies import Policies
 from fyke.settings import Settings
 from fyke.store.conn import Database
@@ -53,6 +53,11 @@ class Services(Protocol):
 
     @property
     def objects(self) -> ObjectStore: ...
+
+    @property
+    def bodies(self) -> Readable:
+        """Where the bodies of pages are read, also from segments that are still open."""
+        ...
 
     @property
     def policies(self) -> Policies: ...

@@ -104,7 +104,7 @@ class Retried(Struct, frozen=True):
 
 
 class PageShown(Struct, frozen=True):
-    """What came of one URL."""
+    """What came of one URL. `body_url` is where the body of the answer is, if it is kept."""
 
     url: str
     state: str
@@ -123,6 +123,7 @@ class PageShown(Struct, frozen=True):
     strategy_used: str | None
     proxy_used: str | None
     elapsed_ms: int
+    body_url: str | None
 
 
 class ErrorSample(Struct, frozen=True):
@@ -258,10 +259,12 @@ def created_job(job: Job, prepared: Prepared, now: int) -> CreatedJob:
     return CreatedJob(**_job(job, now), left_out=prepared.skipped, left_out_lines=lines)
 
 
-def page_shown(page: PageView) -> dict[str, Any]:
+def page_shown(page: PageView, job: int) -> dict[str, Any]:
     """A PageShown whose data stay the JSON they are in the store."""
     shown = msgspec.structs.asdict(page)
     del shown["seq"]  # larger than what JavaScript counts to
+    kept = shown.pop("body_object") is not None
+    shown["body_url"] = f"/api/v1/jobs/{public(job)}/pages/{page.seq}/body" if kept else None
     shown["fetched_at"] = iso(page.fetched_at)
     for name in ("data_full", "data_seo"):
         shown[name] = Raw(shown[name].encode()) if shown[name] else None

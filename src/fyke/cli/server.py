@@ -22,13 +22,13 @@ from fyke.engine.lifecycle import Service, Stack
 from fyke.fleet.processes import WorkerProcesses
 from fyke.jobs.export import make_export
 from fyke.jobs.submit import JobRequest, Prepared
-from fyke.objects.protocol import ObjectStore
+from fyke.objects.protocol import ObjectStore, Readable
 from fyke.politeness.policies import Policies
 from fyke.settings import Settings
 from fyke.store.conn import Database
 from fyke.store.events import Bell
 from fyke.store.queue import SqlQueue
-from fyke.wiring import Base, Engine
+from fyke.wiring import Base, Engine, kept_bodies
 
 __all__ = ["Server"]
 
@@ -141,6 +141,10 @@ class Behind:
     @property
     def objects(self) -> ObjectStore:
         return self.base.objects
+
+    @property
+    def bodies(self) -> Readable:
+        return kept_bodies(self.base.settings, self.base.objects)
 
     @property
     def policies(self) -> Policies:

@@ -71,8 +71,8 @@ class Bodies(Protocol):
 
 
 class PageParts(Struct, frozen=True):
-    """What the handler works with. `bodies` keeps the pages of jobs that export warc; `chance` gives
-    numbers in [0, 1), for the jitter of retries."""
+    """What the handler works with. `bodies` keeps failures, and the pages of jobs that export warc;
+    `chance` gives numbers in [0, 1), for the jitter of retries."""
 
     client: Fetcher
     robots: Robots
@@ -134,7 +134,7 @@ class PageHandler:
             if answer.crawl_delay is not None:
                 effects += _delay_asked(task, site, answer)
             if not answer.allowed:
-                return self._stop(task, job, site, disallowed(answer), effects)
+                return await self._stop(task, job, site, disallowed(answer), effects)
         fetched, learned = await self._fetch(url, site, payload.hop)
         if learned:
             effects += learned
@@ -142,7 +142,7 @@ class PageHandler:
             return await self._keep(task, job, site, fetched, payload, effects)
         if isinstance(fetched, _Onward):
             return self._wait_for_turn(task, fetched, payload, effects)
-        return self._stop(task, job, site, stopped_by(fetched), effects + _slowed(fetched, site))
+        return await self._stop(task, job, site, stopped_by(fetched), effects + _slowed(fetched, site))
 
     # --- before ---
 
@@ -277,11 +277,8 @@ class PageHandler:
             proxy_used=page.proxy,
             elapsed_ms=int(page.elapsed * 1000),
         )
-        if "warc" in options.exports and self._parts.bodies is not None:
-            place = await self._parts.bodies.append(page)
-            row = msgspec.structs.replace(
-                row, body_object=place.key, body_offset=place.offset, body_length=place.length
-            )
+        if "warc" in options.exports:
+            row = await self._with_body(row, page)
         seen = Compare(
             task.seq,
             task.url,
@@ -307,7 +304,7 @@ class PageHandler:
         options = self._job_options[raw] = _read_options(raw)
         return options
 
-    def _stop(
+    async def _stop(
         self, task: Task, job: JobInfo, site: _Site, stopped: Stopped, effects: tuple[Effect, ...]
     ) -> Outcome:
         """Another attempt, or the row that says why there is no page."""
@@ -345,12 +342,23 @@ class PageHandler:
             proxy_used=page.proxy if page else None,
             elapsed_ms=int(fetched.elapsed * 1000) if fetched is not None else 0,
         )
+        if page is not None and not 300 <= page.status < 400:
+            row = await self._with_body(row, page)
         rows: tuple[Effect, ...] = (row,)
         if stopped.gone:
             target = (self._job_options.get(job.options) or self._read(job.options)).target
             rows += (Compare(task.seq, task.url, site.host, target, at, gone=True),)
         self._tell_stopped(task, site, stopped, verdict, row)
         return _outcome(task, verdict, (*rows, *effects), bytes_in=bytes_in, error_class=error_class)
+
+    async def _with_body(self, row: PageRow, page: Page) -> PageRow:
+        """Keep what the site answered: for warc, and as evidence of why there is no page."""
+        if self._parts.bodies is None:
+            return row
+        place = await self._parts.bodies.append(page)
+        return msgspec.structs.replace(
+            row, body_object=place.key, body_offset=place.offset, body_length=place.length
+        )
 
     # --- the log ---
 

@@ -18,10 +18,10 @@ from fyke.core import clock
 from fyke.core.ids import new_id, public
 from fyke.core.page import Page
 from fyke.objects.local import full_disk
-from fyke.objects.protocol import CHUNK, ObjectStore
-from fyke.objects.warc import info_record, page_record, whole_records
+from fyke.objects.protocol import CHUNK, ObjectStore, Readable
+from fyke.objects.warc import info_record, page_record, read_page, whole_records
 
-__all__ = ["Place", "SegmentOptions", "SegmentWriter", "open_segment", "recover"]
+__all__ = ["Place", "SegmentOptions", "SegmentWriter", "open_segment", "read_body", "recover"]
 
 SLASH: Final = "~"  # in the names of open segments, which are their keys; no key has one
 ABANDONED: Final = 3600 * clock.SECOND
@@ -133,6 +133,12 @@ class SegmentWriter:
             segment = _Segment(self._directory, f"{self._options.prefix}/{day}/{name}")
         segment.write(info_record(name, clock.now()))
         return segment
+
+
+async def read_body(objects: Readable, place: Place) -> Page:
+    """The page that was appended there."""
+    chunks = [chunk async for chunk in await objects.open(place.key, place.offset, place.length)]
+    return await to_thread(read_page, b"".join(chunks))
 
 
 async def recover(objects: ObjectStore, directory: Path) -> int:

@@ -13,6 +13,7 @@ __all__ = [
     "FailureGroup",
     "PageFilter",
     "PageView",
+    "body_of",
     "group_failures",
     "list_changes",
     "list_pages",
@@ -20,7 +21,7 @@ __all__ = [
 
 PAGE = (
     "seq, url, final_url, http_status, fetched_at, title, h1, content_hash, bytes_in, data_full, data_seo,"
-    " error_class, error_message, retry_count, strategy_used, proxy_used, state, elapsed_ms"
+    " error_class, error_message, retry_count, strategy_used, proxy_used, state, elapsed_ms, body_object"
 )
 CHANGE = (
     "seq, url, change_type, curr_at, prev_at, fields_changed, price_prev, price_curr, availability_prev,"
@@ -64,6 +65,7 @@ class PageView(Struct, frozen=True, gc=False):
     proxy_used: str | None
     state: str
     elapsed_ms: int
+    body_object: str | None = None
 
 
 class Failure(Struct, frozen=True, gc=False):
@@ -115,6 +117,17 @@ async def list_pages(conn: Conn, job: int, wanted: PageFilter) -> list[PageView]
         PageView(*row)
         for row in await _list(conn, f"SELECT {PAGE} FROM pages", job, conditions, wanted.limit)
     ]
+
+
+async def body_of(conn: Conn, job: int, seq: int) -> tuple[str, int, int] | None:
+    """Where the body of a page is kept; None when it is not, or there is no such page or job."""
+    rows = await conn.fetch(
+        "SELECT p.body_object, p.body_offset, p.body_length FROM pages p JOIN jobs j ON j.id = p.job"
+        " WHERE p.job = $1 AND p.seq = $2 AND j.hidden = 0 AND p.body_object IS NOT NULL",
+        job,
+        seq,
+    )
+    return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
 
 
 async def group_failures(conn: Conn, job: int, after: int, limit: int, samples: int) -> list[FailureGroup]:

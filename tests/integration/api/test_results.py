@@ -6,7 +6,7 @@ import re
 import pytest
 
 from fyke.store.metrics import NAMES
-from tests.integration.api.test_envelope import fields_of
+from tests.integration.api.test_envelope import fields_of, problem_of
 from tests.integration.api.test_lists import pages_of
 from tests.integration.api.world import World, data_of
 from tests.integration.jobs.site import Reply, product
@@ -14,7 +14,7 @@ from tests.integration.jobs.site import Reply, product
 PAGE = {
     "url", "state", "final_url", "http_status", "fetched_at", "title", "h1", "content_hash", "bytes_in",
     "data_full", "data_seo", "error_class", "error_message", "retry_count", "strategy_used", "proxy_used",
-    "elapsed_ms",
+    "elapsed_ms", "body_url",
 }  # fmt: skip
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 
@@ -43,6 +43,37 @@ async def test_a_page(fyke: World) -> None:
     assert (gone["state"], gone["http_status"], gone["error_class"]) == ("failed", 404, "not_found")
     assert gone["error_message"]
     assert gone["data_full"] is None
+
+
+async def test_what_was_answered_instead_of_a_page_is_kept(fyke: World) -> None:
+    """Whether or not the job exports warc; of the last attempt, and under no name that a browser trusts."""
+    wall = b"<title>Just a moment...</title><script>alert(1)</script>"
+    fyke.shop.pages["/robots.txt"] = Reply(b"User-agent: *\nDisallow: /no", "text/plain")
+    fyke.shop.pages["/blocked"] = Reply(wall, status=403, headers={"cf-mitigated": "challenge"})
+    fyke.shop.pages["/broken"] = [Reply(b"first", status=500), Reply(b"last", status=500)]
+    fyke.shop.products(1)
+    paths = ["/p/0", "/blocked", "/broken", "/gone", "/no"]
+    job = (await fyke.crawl(paths))["id"]
+    good, blocked, broken, gone, no = await fyke.results(job, "pages")
+    assert (good["body_url"], no["body_url"]) == (None, None)
+    answer = await fyke.client.get(blocked["body_url"])
+    assert (answer.status_code, answer.content) == (200, wall)
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert (await fyke.client.get(broken["body_url"])).content == b"last"
+    assert b"Not found" in (await fyke.client.get(gone["body_url"])).content
+    for url in (f"/api/v1/jobs/{job}/pages/0/body", f"/api/v1/jobs/{job}/pages/77/body"):
+        problem_of(await fyke.client.get(url), 404)
+    await fyke.client.delete(f"/api/v1/jobs/{job}")
+    problem_of(await fyke.client.get(blocked["body_url"]), 404)
+
+
+async def test_failures_are_in_a_warc(fyke: World) -> None:
+    fyke.shop.products(1)
+    job = (await fyke.crawl(["/p/0", "/gone"], options={"exports": ["warc"]}))["id"]
+    (made,) = await fyke.results(job, "exports")
+    assert made["row_count"] == 2
 
 
 async def test_failures_by_class_and_host_the_most_frequent_first(fyke: World) -> None:
