@@ -30,7 +30,7 @@ from fyke.fetch.blocked import judge
 from fyke.fetch.decode import decode
 from fyke.fetch.options import PAGES, FetchOptions
 from fyke.jobs.answers import Stopped, disallowed, leads_to, stopped_by
-from fyke.jobs.follow import children
+from fyke.jobs.follow import MOST_DEPTH, children
 from fyke.jobs.payload import Hop, PagePayload, payload_of
 from fyke.politeness.adapt import crawl_delay, slow_down
 from fyke.politeness.policies import Policies
@@ -42,6 +42,7 @@ __all__ = ["Bodies", "Fetcher", "PageHandler", "PageParts"]
 LONGEST_TITLE: Final = 4000  # what the store keeps: comparisons are made with that
 MOST_LEARNED: Final = 5  # origins whose robots.txt is fetched on the way of one page's redirects
 SITES: Final = 50_000
+MOST_TOLD: Final = 1000
 FIELDS: Final = tuple(f.name for f in msgspec.structs.fields(Product) if f.name != "attrs")
 
 
@@ -112,6 +113,7 @@ class PageHandler:
         self._sites: dict[str, _Site] = {}
         self._fetch_options: dict[str | None, FetchOptions] = {}
         self._job_options: dict[bytes, JobOptions] = {}
+        self._cut: dict[int, None] = {}  # jobs of which it has been told that links were left
         self._log: Any = structlog.get_logger("fyke.page").bind()
 
     async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
@@ -292,6 +294,8 @@ class PageHandler:
         )
         if depth is not None:
             effects += children(record.links, page.final_url, depth, self._parts.policies)
+            if depth >= MOST_DEPTH and record.links:
+                self._tell_cut(task, site)
         if self._log.is_enabled_for(logging.INFO):
             self._tell_completed(task, site, page, record)
         return Outcome(
@@ -375,6 +379,19 @@ class PageHandler:
             fields_extracted=fields,
             completeness=round(len(fields) / len(FIELDS), 2),
         )
+
+    def _tell_cut(self, task: Task, site: _Site) -> None:
+        """Links are not followed any deeper: told once for each job."""
+        if task.job not in self._cut:
+            self._cut[task.job] = None
+            self._cut.pop(next(iter(self._cut)) if len(self._cut) > MOST_TOLD else -1, None)
+            self._log.warning(
+                "links_not_followed",
+                job=public(task.job),
+                domain=site.host,
+                url=task.url,
+                reason=f"more than {MOST_DEPTH} links away from where the crawl began",
+            )
 
     def _tell_stopped(self, task: Task, site: _Site, stopped: Stopped, verdict: str, row: PageRow) -> None:
         tell = self._log.info if stopped.skipped else self._log.error

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import sleep
 
 import pytest
+from structlog.testing import capture_logs
 
 from fyke.core.errors import Invalid, Refused
 from fyke.jobs.submit import JobRequest
@@ -97,6 +98,18 @@ async def test_a_site_without_sitemap_is_followed_by_its_links(here: Bench, shop
     messages = await here.rows("SELECT state, message FROM sources")
     assert messages[0][0] == "read"
     assert "links are followed" in str(messages[0][1])
+
+
+async def test_links_are_followed_ten_deep_and_what_is_left_is_told_once(here: Bench, shop: Site) -> None:
+    shop.pages["/"] = product("home", 1, "<a href='/0'>x</a><a href='/b0'>x</a>")
+    for number in range(14):
+        for name in ("", "b"):
+            shop.pages[f"/{name}{number}"] = product("n", 1, f"<a href='/{name}{number + 1}'>x</a>")
+    with capture_logs() as logs:
+        job = await here.crawl(JobRequest(site=shop.base, options=options()))
+    assert job.total == 1 + 2 * 10
+    (told,) = [entry for entry in logs if entry["event"] == "links_not_followed"]
+    assert (told["log_level"], told["domain"]) == ("warning", "127.0.0.1")
 
 
 async def test_malformed_sitemaps_give_what_can_be_read(here: Bench, shop: Site) -> None:
