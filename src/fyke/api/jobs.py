@@ -14,11 +14,12 @@ from fyke.api.inputs import JobId, Parts
 from fyke.api.once import IdempotencyKey, answered, created, earlier, recognised
 from fyke.api.openapi import gives
 from fyke.api.requests import JobBody, JobsQuery, ResumeBody, RetryBody
+from fyke.api.services import Services, unwritten
 from fyke.api.views import CreatedJob, Deleted, JobShown, Retried, created_job, job_shown
 from fyke.core import clock
 from fyke.core.errors import Conflict, Invalid
 from fyke.core.ids import public
-from fyke.core.job import JobOptions
+from fyke.core.job import ENDED, JobOptions
 from fyke.jobs.submit import JobRequest, discard, making
 from fyke.store.conn import Conn
 from fyke.store.delete_job import delete_job
@@ -105,7 +106,10 @@ async def show(services: Parts, job: JobId) -> Response:
     async def read(conn: Conn) -> JobShown:
         return job_shown(await get_job(conn, job), await conn.now())
 
-    return reply(await services.database.read(read))
+    shown = await services.database.read(read)
+    if shown.state in ENDED:
+        return reply(shown)
+    return reply(msgspec.structs.replace(shown, problem=await unwritten(services)))
 
 
 @submitting.delete("/{job_id}", **gives(Deleted, 200, "The job is gone."))

@@ -1,7 +1,7 @@
 """What the API calls. Whoever starts a server hands these over, started, and stops them afterwards."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
@@ -13,7 +13,10 @@ from fyke.politeness.policies import Policies
 from fyke.settings import Settings
 from fyke.store.conn import Database
 
-__all__ = ["EngineHealth", "Services", "Waiting", "Waking"]
+__all__ = ["UNWRITTEN", "EngineHealth", "Services", "Waiting", "Waking", "unwritten"]
+
+
+UNWRITTEN: Final = "results cannot be written"  # how the problem begins that stops every job
 
 
 class Waking(Protocol):
@@ -84,3 +87,9 @@ class Services(Protocol):
         ...
 
     async def health(self) -> EngineHealth: ...
+
+
+async def unwritten(services: Services) -> str | None:
+    """Why results cannot be written at the moment."""
+    problems = (await services.health()).problems
+    return next((text for text in problems if text.startswith(UNWRITTEN)), None)

@@ -6,7 +6,7 @@ number and the event's place in it, so who comes back with the last id goes on e
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -17,8 +17,8 @@ from msgspec import Struct
 from fyke.api.auth import guarded
 from fyke.api.inputs import JobId, Parts
 from fyke.api.openapi import gives_file
-from fyke.api.services import Services
-from fyke.core.clock import iso, monotonic
+from fyke.api.services import Services, unwritten
+from fyke.core.clock import iso, monotonic, now
 from fyke.core.errors import Invalid, JobNotFound
 from fyke.core.ids import public
 from fyke.core.job import ENDED
@@ -93,9 +93,10 @@ def _place(last: str | None) -> Place:
     return Place(int(match[1]), int(match[2]))
 
 
-async def follow(services: Services, job: int, place: Place) -> AsyncIterator[bytes]:
+async def follow(services: Services, job: int, place: Place) -> AsyncGenerator[bytes, None]:
     """The job's events after `place`, as text, until the job has ended and all is said."""
     wait, spoken, said = LEAST_WAIT, monotonic(), ""
+    told: str | None = None
     yield b"retry: 1000\n\n"
     while True:
         seen = await services.database.read(lambda conn, place=place: _look(conn, job, place))  # type: ignore[misc]  # bound default
@@ -116,6 +117,10 @@ async def follow(services: Services, job: int, place: Place) -> AsyncIterator[by
         if seen.job is None or (seen.job.state in ENDED and seen.job.event_number < place.number):
             yield _complete(job, seen.job, place)
             return
+        problem = await unwritten(services)
+        if problem is not None and problem != told:  # no row can be written that tells of it
+            yield _text("log", None, {"at": iso(now()), "message": problem})
+        told = problem
         if services.changes.closed:  # whoever follows comes back with the last id
             return
         if monotonic() - spoken >= HEARTBEAT:

@@ -56,7 +56,7 @@ class Progress(Struct, frozen=True):
 
 
 class JobShown(Struct, frozen=True):
-    """A job."""
+    """A job. `problem` says why it does not go on though it has not ended: its results cannot be written."""
 
     id: str
     state: str
@@ -79,6 +79,7 @@ class JobShown(Struct, frozen=True):
     residential_megabytes: float
     warnings: int
     progress: Progress
+    problem: str | None = None
 
 
 class LeftOut(Struct, frozen=True):

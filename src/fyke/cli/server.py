@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from fyke.api.app import create_app
 from fyke.api.protocol import Protocol
-from fyke.api.services import EngineHealth
+from fyke.api.services import UNWRITTEN, EngineHealth
 from fyke.cli.admin_key import ensure_admin_key
 from fyke.cli.announce import Announced, Place
 from fyke.core.errors import Conflict
@@ -169,7 +169,7 @@ class Behind:
         if worker is not None:
             parts["worker"] = {"held": len(worker.held), "running": worker.running}
             if worker.problem is not None:
-                problems.append(f"results cannot be written: {worker.problem.message}")
+                problems.append(f"{UNWRITTEN}: {worker.problem.message}")
         if self.processes is not None:
             alive = len(self.processes.pids())
             parts["worker_processes"] = alive

@@ -14,6 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fyke.api.metrics import DOMAINS
 from fyke.api.services import EngineHealth
+from fyke.api.stream import Place, follow
+from fyke.core.ids import from_public
 from fyke.core.outcome import EndJob
 from fyke.store.health import read_load
 from tests.integration.api.test_envelope import ANY, problem_of
@@ -94,6 +96,21 @@ async def test_what_stopped_counts_neither_for_depth_nor_for_age(
     await make(admin, 1)
     load = await parts.database.read(read_load)
     assert [queue.kind for queue in load.queues if queue.depth and queue.age > 0] == ["page"]
+
+
+async def test_a_job_says_that_its_results_cannot_be_written(parts: Parts, admin: httpx.AsyncClient) -> None:
+    """Nothing can be written of it, so the row does not know."""
+    (job,) = await make(admin, 1)
+    assert (await admin.get(f"/api/v1/jobs/{job}")).json()["data"]["problem"] is None
+    parts.engine = EngineHealth({}, ("1 of 2 worker processes run", "results cannot be written: no space"))
+    shown = (await admin.get(f"/api/v1/jobs/{job}")).json()["data"]
+    assert shown["problem"] == "results cannot be written: no space"
+    following = follow(parts, from_public(job), Place())
+    async with asyncio.timeout(10):
+        while b"cannot be written" not in (text := await anext(following)):
+            pass
+    assert text.startswith(b"event: log\ndata: ")
+    await following.aclose()
 
 
 async def test_a_worker_that_died_unnoticed_is_degraded(parts: Parts, admin: httpx.AsyncClient) -> None:
