@@ -14,7 +14,7 @@ from fyke.api.inputs import JobId, Parts
 from fyke.api.once import IdempotencyKey, answered, created, earlier, recognised
 from fyke.api.openapi import gives
 from fyke.api.requests import JobBody, JobsQuery, ResumeBody, RetryBody
-from fyke.api.services import Services, unwritten
+from fyke.api.services import unwritten
 from fyke.api.views import CreatedJob, Deleted, JobShown, Retried, created_job, job_shown
 from fyke.core import clock
 from fyke.core.errors import Conflict, Invalid
