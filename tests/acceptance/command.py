@@ -118,6 +118,7 @@ class Fyke:
             stdin=asyncio.subprocess.DEVNULL if stdin is None else stdin,
             stdout=PIPE,
             stderr=PIPE,
+            limit=1 << 24,  # of a line: one object may be long
         )
         running = Running(process)
         self.started.append(running)

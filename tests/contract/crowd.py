@@ -19,7 +19,10 @@ OLD = 100  # jobs from here on ended long ago
 ROWS = 20_000  # of each kind of result
 CHUNK = 5_000
 DEFINITION = key16("weekly")
-EVENT = '{"total":1,"succeeded":1,"failed":0,"skipped":0,"bytes":1,"planned":true}'
+EVENT = (
+    '{"total":1,"succeeded":1,"failed":0,"skipped":0,"bytes":1,"planned":true,"state":"running",'
+    '"close_reason":null}'
+)
 
 
 def jobs(now: int) -> Iterator[Row]:
