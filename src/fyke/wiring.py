@@ -29,6 +29,7 @@ from fyke.engine.worker import Worker, WorkerOptions
 from fyke.export import write as export
 from fyke.fetch.client import HttpClient
 from fyke.fetch.options import ROBOTS, Limits
+from fyke.fleet.reports import Reports
 from fyke.fleet.wire import WireQueue
 from fyke.jobs.export import ExportParts, export_job
 from fyke.jobs.finish import FinishHandler
@@ -305,7 +306,8 @@ class WiredWorker:
         bodies = kept_bodies(settings, objects)
         handlers = fetching.handlers(objects, bodies.writer)
         self.worker = Worker(self.queue, handlers, worker_options(settings), metrics)
-        self.stack = Stack([self.queue, fetching, bodies, Named(self.worker)])
+        reports = Reports(metrics, self.queue.report)
+        self.stack = Stack([self.queue, reports, fetching, bodies, Named(self.worker)])
 
     async def start(self) -> None:
         await self.stack.start()

@@ -9,9 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from fyke.core.errors import DiskFull, StoreBusy
 from fyke.core.task import Batch, JobInfo, Task, WorkerInfo
+from fyke.engine.metrics import EngineMetrics
 from fyke.fleet import processes, wire
 from fyke.fleet.frames import Call, decode, encode, read_frame, write_frame
 from fyke.fleet.processes import WorkerProcess
@@ -97,7 +99,7 @@ async def queue() -> Queue:
 
 @pytest.fixture
 async def place(queue: Queue) -> AsyncIterator[WorkerProcess]:
-    made = WorkerProcess(0, queue, 1.0)  # type: ignore[arg-type]  # as much of one as is used
+    made = WorkerProcess(0, queue, EngineMetrics(CollectorRegistry()), 1.0)  # type: ignore[arg-type]  # as much of a queue as is used
     yield made
     await made.stop()
 

@@ -197,7 +197,9 @@ class Server:
         self.announced = Announced(settings.data_dir, lambda: Place(settings.host, self.http.port))
         services: list[Service] = [self.engine, Ringing(base.queue, self.behind.changes), self.http]
         if settings.workers > 1:
-            processes = WorkerProcesses(settings.workers, base.queue, settings.grace_seconds)
+            processes = WorkerProcesses(
+                settings.workers, base.queue, self.engine.metrics, settings.grace_seconds
+            )
             self.behind.processes = processes
             services.append(processes)
         self.stack = Stack(services)

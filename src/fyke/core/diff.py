@@ -26,31 +26,38 @@ class Snapshot(Struct, frozen=True, gc=False):
     last_crawl_at: int
 
 
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode  # 11.50 is shown with both of its decimals
+class Shown(Struct, frozen=True, gc=False):
+    """What every row of the diff shows of a page's data."""
+
+    price: Any = None
+    availability: Any = None
 
 
-def _shown(data: dict[str, Any], name: str) -> str | None:
-    value = data.get(name)
-    return None if value is None else str(value)[:64]
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
+_decode_shown = msgspec.json.Decoder(Shown, float_hook=Decimal).decode  # 11.50 keeps both of its decimals
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value).replace("\0", "")[:64]  # a NUL no database stores
 
 
 def compare(before: Snapshot | None, now: Compare) -> Change | None:
     """The row of the diff, or None when there is nothing to say (gone, and never known)."""
     if now.gone:
         return removed(before, now.seq, now.at) if before else None
-    current = _decode(now.data)
+    current = _decode_shown(now.data)
     if before is None:
         return Change(
             now.seq,
             now.url,
             ADDED,
             now.at,
-            price_curr=_shown(current, "price"),
-            availability_curr=_shown(current, "availability"),
+            price_curr=_text(current.price),
+            availability_curr=_text(current.availability),
             title_curr=now.title,
         )
-    past = current if before.last_data == now.data else _decode(before.last_data)
-    fields = _fields_changed(before, past, now, current)
+    past = current if before.last_data == now.data else _decode_shown(before.last_data)
+    fields = _fields_changed(before, now)
     return Change(
         now.seq,
         now.url,
@@ -58,24 +65,23 @@ def compare(before: Snapshot | None, now: Compare) -> Change | None:
         now.at,
         prev_at=before.last_crawl_at,
         fields_changed=";".join(fields),
-        price_prev=_shown(past, "price"),
-        price_curr=_shown(current, "price"),
-        availability_prev=_shown(past, "availability"),
-        availability_curr=_shown(current, "availability"),
+        price_prev=_text(past.price),
+        price_curr=_text(current.price),
+        availability_prev=_text(past.availability),
+        availability_curr=_text(current.availability),
         title_prev=before.last_title,
         title_curr=now.title,
     )
 
 
-def _fields_changed(
-    before: Snapshot, past: dict[str, Any], now: Compare, current: dict[str, Any]
-) -> list[str]:
+def _fields_changed(before: Snapshot, now: Compare) -> list[str]:
     fields = []
     if before.last_title != now.title:
         fields.append("title")
     if before.last_h1 != now.h1:
         fields.append("h1")
-    if past is not current:
+    if before.last_data != now.data:
+        past, current = _decode(before.last_data), _decode(now.data)
         fields += sorted(k for k in past.keys() | current.keys() if past.get(k) != current.get(k))
     if before.last_hash != now.content_hash:
         fields.append("text")
@@ -84,14 +90,14 @@ def _fields_changed(
 
 def removed(before: Snapshot, seq: int, at: int) -> Change:
     """The row for a page that is no longer there."""
-    past = _decode(before.last_data)
+    past = _decode_shown(before.last_data)
     return Change(
         seq,
         before.url,
         REMOVED,
         at,
         prev_at=before.last_crawl_at,
-        price_prev=_shown(past, "price"),
-        availability_prev=_shown(past, "availability"),
+        price_prev=_text(past.price),
+        availability_prev=_text(past.availability),
         title_prev=before.last_title,
     )

@@ -1,77 +1,108 @@
-"""What the engine counts. One registry, made by the composition root."""
+"""What the engine counts: plain numbers, which worker processes can tell their server, and which become
+metrics when somebody asks for them."""
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from msgspec import Struct, field
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
 
 from fyke.core.outcome import Outcome
 
-__all__ = ["EngineMetrics"]
+__all__ = ["EngineMetrics", "Tallies"]
+
+SECONDS: Final = (0.005, 0.02, 0.1, 0.5, 2, 10, 60)
+OUTCOMES: Final = (1, 5, 20, 50, 100, 200)
+LAGS: Final = (0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 2)
 
 
-class EngineMetrics:
-    """The engine's metrics in a registry of their own."""
+class Spread(Struct):
+    """Values by size: how many there were up to each bound, and beyond the last; and their sum."""
+
+    counts: list[int]
+    total: float = 0.0
+
+    def add(self, bounds: tuple[float, ...], value: float) -> None:
+        self.counts[bisect_left(bounds, value)] += 1
+        self.total += value
+
+    def join(self, other: "Spread") -> None:
+        self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
+        self.total += other.total
+
+
+def spread(bounds: tuple[float, ...]) -> Spread:
+    return Spread([0] * (len(bounds) + 1))
+
+
+class Tallies(Struct):
+    """What a process has counted since it started. `tasks` goes by kind, verdict and error class."""
+
+    tasks: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    seconds: dict[str, Spread] = field(default_factory=dict)
+    settled: Spread = field(default_factory=lambda: spread(OUTCOMES))
+    bytes: int = 0
+    late: int = 0
+    takeovers: int = 0
+    running: int = 0
+
+    def join(self, other: "Tallies") -> None:
+        for key, count in other.tasks.items():
+            self.tasks[key] = self.tasks.get(key, 0) + count
+        for kind, more in other.seconds.items():
+            self.seconds.setdefault(kind, spread(SECONDS)).join(more)
+        self.settled.join(other.settled)
+        self.bytes += other.bytes
+        self.late += other.late
+        self.takeovers += other.takeovers
+        self.running += other.running
+
+
+class EngineMetrics(Collector):
+    """The engine's metrics in a registry of their own: of this process and of those that report to it."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.tasks = Counter(
-            "fyke_tasks",
-            "Tasks by kind, outcome and error class.",
-            ["kind", "verdict", "error"],
-            registry=registry,
-        )
-        self.seconds = Histogram(
-            "fyke_task_seconds",
-            "Seconds from a task's start to its outcome.",
-            ["kind"],
-            registry=registry,
-            buckets=(0.005, 0.02, 0.1, 0.5, 2, 10, 60),
-        )
-        self.bytes = Counter("fyke_bytes", "Bytes received from targets.", registry=registry)
-        self.refused = Counter(
-            "fyke_late_outcomes", "Outcomes dropped because their lease was lost.", registry=registry
-        )
-        self.takeovers = Counter(
-            "fyke_lease_takeovers", "Tasks taken over from workers that died.", registry=registry
-        )
-        self.running = Gauge("fyke_tasks_running", "Tasks that run in this process.", registry=registry)
-        self.settled = Histogram(
-            "fyke_settle_outcomes",
-            "Outcomes settled in one transaction.",
-            registry=registry,
-            buckets=(1, 5, 20, 50, 100, 200),
-        )
-        self.lag = Histogram(
-            "fyke_event_loop_lag_seconds",
-            "How late the event loop was.",
-            registry=registry,
-            buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 2),
-        )
+        self.running: Callable[[], int] = int
         self.lag_worst = 0.0
+        self._mine = Tallies()
+        self._others: dict[int, Tallies] = {}
+        self._gone = Tallies()  # what processes that have ended had counted
+        self._lag = spread(LAGS)
         self._lags: deque[float] = deque(maxlen=300)  # ten a second
-        self._seconds_of: dict[str, Histogram] = {}
+        registry.register(self)
+
+    # --- counting ---
 
     def took(self, kind: str, seconds: float) -> None:
         """A task of this kind took so long."""
-        child = self._seconds_of.get(kind)
-        if child is None:
-            child = self._seconds_of[kind] = self.seconds.labels(kind)
-        child.observe(seconds)
+        found = self._mine.seconds.get(kind)
+        if found is None:
+            found = self._mine.seconds[kind] = spread(SECONDS)
+        found.add(SECONDS, seconds)
 
-    def count(self, settled: Iterable[tuple[str, Outcome]]) -> None:
-        """Count a batch at once: a counter costs more than what it counts."""
-        tallies: dict[tuple[str, str, str], int] = {}
-        received = 0
-        for kind, outcome in settled:
+    def settled(self, outcomes: Iterable[tuple[str, Outcome]]) -> None:
+        """Outcomes, with their tasks' kinds, were settled in one transaction."""
+        mine, count = self._mine, 0
+        for kind, outcome in outcomes:
             key = (kind, outcome.verdict, outcome.error_class or "")
-            tallies[key] = tallies.get(key, 0) + 1
-            received += outcome.bytes_in
-        for key, n in tallies.items():
-            self.tasks.labels(*key).inc(n)
-        self.bytes.inc(received)
+            mine.tasks[key] = mine.tasks.get(key, 0) + 1
+            mine.bytes += outcome.bytes_in
+            count += 1
+        mine.settled.add(OUTCOMES, count)
+
+    def came_late(self, outcomes: int) -> None:
+        self._mine.late += outcomes
+
+    def took_over(self, tasks: int) -> None:
+        self._mine.takeovers += tasks
 
     def observe_lag(self, seconds: float) -> None:
-        self.lag.observe(seconds)
+        self._lag.add(LAGS, seconds)
         self.lag_worst = max(self.lag_worst, seconds)
         self._lags.append(seconds)
 
@@ -79,3 +110,63 @@ class EngineMetrics:
     def lag_lately(self) -> float:
         """The longest of the last half minute: what was worse before is over."""
         return max(self._lags, default=0.0)
+
+    # --- of several processes ---
+
+    def report(self) -> Tallies:
+        """What this process has counted."""
+        self._mine.running = self.running()
+        return self._mine
+
+    def heard(self, place: int, tallies: Tallies) -> None:
+        """A worker process reports; it does so again and again, with all since it started."""
+        self._others[place] = tallies
+
+    def ended(self, place: int) -> None:
+        """The worker process of that place is gone; what it had counted stays."""
+        tallies = self._others.pop(place, None)
+        if tallies is not None:
+            tallies.running = 0
+            self._gone.join(tallies)
+
+    def collect(self) -> Iterator[Metric]:
+        found = Tallies()
+        for tallies in (self._gone, self.report(), *self._others.values()):
+            found.join(tallies)
+        yield from _of(found)
+        lag = HistogramMetricFamily("fyke_event_loop_lag_seconds", "How late the event loop was.")
+        lag.add_metric([], _buckets(LAGS, self._lag), self._lag.total)
+        yield lag
+
+
+def _of(found: Tallies) -> Iterator[Metric]:
+    tasks = CounterMetricFamily(
+        "fyke_tasks", "Tasks by kind, outcome and error class.", labels=["kind", "verdict", "error"]
+    )
+    for key, count in found.tasks.items():
+        tasks.add_metric(list(key), count)
+    yield tasks
+    seconds = HistogramMetricFamily(
+        "fyke_task_seconds", "Seconds from a task's start to its outcome.", labels=["kind"]
+    )
+    for kind, one in found.seconds.items():
+        seconds.add_metric([kind], _buckets(SECONDS, one), one.total)
+    yield seconds
+    settled = HistogramMetricFamily("fyke_settle_outcomes", "Outcomes settled in one transaction.")
+    settled.add_metric([], _buckets(OUTCOMES, found.settled), found.settled.total)
+    yield settled
+    yield CounterMetricFamily("fyke_bytes", "Bytes received from targets.", value=found.bytes)
+    yield CounterMetricFamily(
+        "fyke_late_outcomes", "Outcomes dropped because their lease was lost.", value=found.late
+    )
+    yield CounterMetricFamily(
+        "fyke_lease_takeovers", "Tasks taken over from workers that died.", value=found.takeovers
+    )
+    yield GaugeMetricFamily(
+        "fyke_tasks_running", "Tasks that run in this process and its worker processes.", value=found.running
+    )
+
+
+def _buckets(bounds: tuple[float, ...], found: Spread) -> list[tuple[str, float]]:
+    names = [*(str(float(bound)) for bound in bounds), "+Inf"]
+    return list(zip(names, accumulate(found.counts), strict=True))

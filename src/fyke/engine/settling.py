@@ -1,5 +1,7 @@
 """Settling: what is done is sent as soon as the previous sending has returned, so batches grow with the
-load and nothing waits for a timer.
+load. Few outcomes wait for nothing. Of many, while more are on their way, as many again are awaited for as
+long as the last sending took: a commit costs the same for twice as many, and the CPU that it takes is that of
+the tasks.
 
 What cannot be written is kept until it can be, or its lease is lost. Mostly that is the database's doing. But
 an outcome may hold what no database takes, and it would keep all others waiting for ever. So when a batch
@@ -14,7 +16,7 @@ import random
 import structlog
 from msgspec import Struct
 
-from fyke.core.clock import SECOND
+from fyke.core.clock import SECOND, monotonic
 from fyke.core.errors import DiskFull, LeaseLost, StoreBusy, StoreError
 from fyke.core.outcome import Outcome, Settled, Verdict
 from fyke.core.queue import Queue
@@ -28,6 +30,8 @@ __all__ = ["Held", "Settler"]
 log = structlog.get_logger("fyke.worker")
 
 MOST_SETTLED = 200
+MANY = 16  # outcomes, or tasks that run, that are worth waiting for
+LONGEST_WAIT = 0.03
 PATIENCE = 5  # failures of a batch until its outcomes are sent one by one
 REST = 60 * SECOND  # for a task of which not even a failure can be written
 FLUSHED = 10.0  # seconds that a worker which stops waits for its outcomes to be settled
@@ -88,7 +92,10 @@ class Settler:
             await self._done.wait()
             self._done.clear()
             while self.outcomes:
+                began, waiting = monotonic(), len(self.outcomes)
                 await self._settle_some()
+                if waiting >= MANY and len(self.held) - len(self.outcomes) >= MANY:
+                    await asyncio.sleep(min(LONGEST_WAIT, monotonic() - began))
             self._empty.set()
 
     async def _settle_some(self) -> None:
@@ -109,12 +116,11 @@ class Settler:
         sent = {id(outcome) for outcome in some}  # not its task: that may have been claimed again
         self.outcomes = [(u, o) for u, o in self.outcomes if id(o) not in sent]
         kinds = [self._let_go(outcome) for outcome in some]
-        self.metrics.count(zip(kinds, written, strict=True))
+        self.metrics.settled(zip(kinds, written, strict=True))
         refused = len(some) if settled is None else len(settled.refused)
         if refused:
-            self.metrics.refused.inc(refused)
+            self.metrics.came_late(refused)
             log.warning("late_outcomes_dropped", count=refused)
-        self.metrics.settled.observe(len(some))
         self.room.set()
 
     async def _send(self, lease: int, some: list[Outcome]) -> tuple[list[Outcome], Settled]:

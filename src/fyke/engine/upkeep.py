@@ -88,7 +88,7 @@ class Upkeep:
     async def _sweep(self) -> float:
         taken = await self._step(upkeep.sweep)
         if taken:
-            self.metrics.takeovers.inc(taken)
+            self.metrics.took_over(taken)
             log.warning("lease_taken_over", tasks=taken)
         return 0.0 if taken else self.options.sweep
 

@@ -90,7 +90,7 @@ class Worker:
     async def start(self) -> None:
         self.stopping = False
         self.lease = await self.queue.open_lease(self.options.info)
-        self.metrics.running.set_function(lambda: float(self.running))
+        self.metrics.running = lambda: self.running
         self._loops = [
             asyncio.create_task(self._claim_forever(), name="claim"),
             asyncio.create_task(self.settler.run(), name="settle"),
@@ -152,7 +152,8 @@ class Worker:
         news = self.queue.subscribe()
         while True:
             news.clear()
-            room = most - len(self.held)
+            # What is done and not yet settled is no work any more, but not without end.
+            room = min(most - self.running - len(self.waiting), 2 * most - len(self.held))
             if self.problem is not None or (self.suspects and self.held) or room < least:
                 self._room.clear()
                 if self.problem is not None or self.held:
@@ -194,6 +195,8 @@ class Worker:
             held = self.waiting.pop(0)
             self.running += 1
             held.runner = asyncio.create_task(self._run(held))
+        if len(self.waiting) <= self.options.ahead // 2:
+            self._room.set()
 
     # --- running ---
 

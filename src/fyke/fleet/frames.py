@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 
 from fyke.core.outcome import Outcome, Settled
 from fyke.core.task import Batch, WorkerInfo
+from fyke.engine.metrics import Tallies
 
 __all__ = ["ANSWERS", "ARGUMENTS", "Answer", "Call", "decode", "encode", "read_frame", "write_frame"]
 
@@ -37,6 +38,7 @@ ARGUMENTS: dict[str, msgspec.msgpack.Decoder[tuple[object, ...]]] = {
     "settle": msgspec.msgpack.Decoder(tuple[int, list[Outcome]]),
     "hand_back": msgspec.msgpack.Decoder(tuple[int, list[int]]),
     "close_lease": msgspec.msgpack.Decoder(tuple[int]),
+    "report": msgspec.msgpack.Decoder(tuple[Tallies]),
 }
 
 ANSWERS: dict[str, msgspec.msgpack.Decoder[object]] = {

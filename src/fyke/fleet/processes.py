@@ -2,7 +2,8 @@
 
 With an embedded database each talks to its parent over a socket pair that it inherits, so there is no
 address and no secret; when one dies, its leases end at once. With a shared database each has connections
-of its own, and its leases run out; the socket pair only tells it that its parent is gone.
+of its own, and its leases run out; the socket pair tells it that its parent is gone, and the parent what it
+has counted.
 """
 
 import asyncio
@@ -10,10 +11,13 @@ import signal
 import socket
 import sys
 from contextlib import suppress
+from functools import partial
 
 import structlog
 
 from fyke.core.clock import monotonic
+from fyke.engine.metrics import EngineMetrics
+from fyke.fleet.reports import listen
 from fyke.fleet.wire import WireServer
 from fyke.store.queue import SqlQueue
 
@@ -31,9 +35,10 @@ KILLED = 5.0  # seconds for the system to end what was killed
 class WorkerProcess:
     """One place for a worker process: whoever is in it at the time."""
 
-    def __init__(self, number: int, queue: SqlQueue, grace: float) -> None:
+    def __init__(self, number: int, queue: SqlQueue, metrics: EngineMetrics, grace: float) -> None:
         self.number = number
         self.queue = queue
+        self.metrics = metrics
         self.grace = grace
         self.process: asyncio.subprocess.Process | None = None
         self.watching: asyncio.Task[None] | None = None
@@ -76,19 +81,30 @@ class WorkerProcess:
                     await self.stopping.wait()
 
     async def _run_one(self) -> int:
-        """Run a process until it ends, with a socket that tells it when this one does."""
+        """Run a process until it ends, with a socket that tells it when this one does, and by which it tells
+        what it has counted."""
         ours, theirs = socket.socketpair()
-        if self.queue.database.shared:
-            with ours, theirs:
-                return await self._run(theirs, "--parent-fd")
         ours.setblocking(False)
-        server = WireServer(self.queue, ours)
+        heard = partial(self.metrics.heard, self.number)
+        if self.queue.database.shared:
+            reader, writer = await asyncio.open_connection(sock=ours)
+            listening = asyncio.create_task(listen(reader, heard))
+            try:
+                with theirs:
+                    return await self._run(theirs, "--parent-fd")
+            finally:
+                await asyncio.wait([listening], timeout=KILLED)  # to what it has said last
+                listening.cancel()
+                writer.close()
+                self.metrics.ended(self.number)
+        server = WireServer(self.queue, ours, heard=heard)
         try:
             with theirs:
                 await server.start()
                 return await self._run(theirs, "--wire-fd")
         finally:
             await server.stop()
+            self.metrics.ended(self.number)
             for lease in sorted(server.leases):
                 await self.queue.expire(lease)
 
@@ -110,8 +126,8 @@ class WorkerProcess:
 class WorkerProcesses:
     """As many worker processes as asked for."""
 
-    def __init__(self, count: int, queue: SqlQueue, grace: float) -> None:
-        self.places = [WorkerProcess(number, queue, grace) for number in range(count)]
+    def __init__(self, count: int, queue: SqlQueue, metrics: EngineMetrics, grace: float) -> None:
+        self.places = [WorkerProcess(number, queue, metrics, grace) for number in range(count)]
 
     async def start(self) -> None:
         for place in self.places:

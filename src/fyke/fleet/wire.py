@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from fyke.core.errors import DiskFull, FykeError, LeaseLost, StoreBusy, StoreErr
 from fyke.core.outcome import Outcome, Settled
 from fyke.core.queue import Share
 from fyke.core.task import Batch, WorkerInfo
+from fyke.engine.metrics import Tallies
 from fyke.fleet.frames import ANSWERS, ARGUMENTS, Answer, Call, decode, encode, read_frame, write_frame
 from fyke.store.queue import SqlQueue
 
@@ -125,6 +126,10 @@ class WireQueue:
     async def close_lease(self, lease: int) -> None:
         await self._call("close_lease", lease)
 
+    async def report(self, tallies: Tallies) -> None:
+        """Not of the queue: what this process has counted."""
+        await self._call("report", tallies)
+
     def subscribe(self) -> asyncio.Event:
         return self._news
 
@@ -133,8 +138,15 @@ class WireServer:
     """Answers one client from the queue of this process, and passes wake-ups on to it. Once it has been
     stopped, nothing is done for that client any more, and `leases` stands still."""
 
-    def __init__(self, queue: SqlQueue, sock: socket.socket, share: Share = Share.JOBS) -> None:
+    def __init__(
+        self,
+        queue: SqlQueue,
+        sock: socket.socket,
+        share: Share = Share.JOBS,
+        heard: Callable[[Tallies], None] | None = None,
+    ) -> None:
         self.queue = queue.limited_to(share)
+        self.heard = heard
         self.leases: set[int] = set()  # opened over this wire and not closed
         self._sock = sock
         self._tasks: set[asyncio.Task[None]] = set()  # calls that are being answered
@@ -179,7 +191,10 @@ class WireServer:
     async def _answer(self, call: Call, writer: asyncio.StreamWriter) -> None:
         try:
             arguments: Any = ARGUMENTS[call.method].decode(call.arguments)
-            result: Any = await getattr(self.queue, call.method)(*arguments)
+            if call.method == "report":
+                result: Any = self.heard and self.heard(*arguments)
+            else:
+                result = await getattr(self.queue, call.method)(*arguments)
             if call.method == "open_lease":
                 self.leases.add(result)
             elif call.method == "close_lease":

@@ -210,10 +210,10 @@ def _change_row(job: int, c: Change) -> Row:
         c.prev_at,
         c.curr_at,
         c.fields_changed,
-        clean(c.price_prev),
-        clean(c.price_curr),
-        clean(c.availability_prev),
-        clean(c.availability_curr),
+        c.price_prev,  # clean already: see core.diff
+        c.price_curr,
+        c.availability_prev,
+        c.availability_curr,
         clean(c.title_prev, 4000),
         clean(c.title_curr, 4000),
     )
