@@ -17,7 +17,7 @@ from fyke.core.outcome import Outcome
 __all__ = ["EngineMetrics", "Tallies"]
 
 SECONDS: Final = (0.005, 0.02, 0.1, 0.5, 2, 10, 60)
-OUTCOMES: Final = (1, 5, 20, 50, 100, 200)
+OUTCOMES: Final = (1, 5, 20, 50, 100, 200, 400)
 LAGS: Final = (0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 2)
 
 

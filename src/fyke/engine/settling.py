@@ -29,7 +29,7 @@ __all__ = ["Held", "Settler"]
 
 log = structlog.get_logger("fyke.worker")
 
-MOST_SETTLED = 200
+MOST_SETTLED = 400
 MANY = 16  # outcomes, or tasks that run, that are worth waiting for
 LONGEST_WAIT = 0.03
 PATIENCE = 5  # failures of a batch until its outcomes are sent one by one
