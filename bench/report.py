@@ -194,7 +194,8 @@ in crawlee-python, 10 tasks at a time in Procrastinate, 200 in BullMQ, everythin
 
 *Lowest – highest* and *spread* are over the rounds. *Of a core* is the CPU time used by the time taken: well
 below 100 % the client waited, for a server or the disk. *Memory* is the largest resident size of the
-process, and of those it started, if it did."""
+process, and of those it started, if it did. What limits the figures that miss their aim, and what was tried,
+stands in [decisions](decisions.md), "What limits a crawl"."""
 
 HOW_ALONE = """One run each, after the servers and the peers have been stopped, on all cores, on SQLite with
 an fsync for each commit. Each line's command measures it again, on any machine.

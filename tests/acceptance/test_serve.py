@@ -164,6 +164,33 @@ async def test_however_often_it_is_told_to_stop_it_ends_well(
     assert (await server.ended()).code == 0
 
 
+async def count_pages(fyke: Fyke, web: Site) -> None:
+    """Crawl with two worker processes, and see that the server's metrics come to tell of every page."""
+    paths = web.products(PAGES)
+    server, address = await fyke.serve("--workers", "2")
+    await ready(address)
+    job = await submitted(fyke, web, paths)
+    assert (await fyke.run("jobs", "watch", job, "--json")).json["succeeded"] == PAGES
+
+    def read() -> dict[str, float]:
+        with urlopen(f"{address}/metrics", timeout=20) as answer:
+            lines = [line.rpartition(" ") for line in answer.read().decode().splitlines() if line[0] != "#"]
+        return {name: float(value) for name, _, value in lines}
+
+    name = 'fyke_tasks_total{error="",kind="page",verdict="succeeded"}'
+    async with asyncio.timeout(LONGEST):
+        while (found := await asyncio.to_thread(read)).get(name) != PAGES:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(LOOK)
+    assert found['fyke_task_seconds_count{kind="page"}'] == PAGES
+    assert found["fyke_bytes_total"] > 0
+    server.send(signal.SIGTERM)
+    assert (await server.ended()).code == 0
+
+
+async def test_metrics_count_what_worker_processes_did(quick: Fyke, web: Site) -> None:
+    await count_pages(quick, web)
+
+
 async def test_two_worker_processes_and_one_is_killed(quick: Fyke, web: Site) -> None:
     paths = web.products(PAGES)
     server, address = await quick.serve("--workers", "2")

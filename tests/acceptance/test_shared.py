@@ -9,7 +9,7 @@ from fyke.store.conn import Conn
 from fyke.store.open import database_for
 from tests.acceptance.command import LONGEST, Fyke
 from tests.acceptance.test_kill import when_asked
-from tests.acceptance.test_serve import FREE, ready
+from tests.acceptance.test_serve import FREE, count_pages, ready
 from tests.integration.jobs.site import Site, sitemap_of
 from tests.processes import family, wait_gone
 
@@ -94,6 +94,11 @@ async def test_workers_beside_the_server_one_of_them_killed(shared: Fyke, web: S
         assert (await running.ended()).code == 0
     without = (await shared.run("jobs", "list", "--json")).json
     assert [job["state"] for job in without] == ["succeeded"]
+
+
+async def test_metrics_count_what_worker_processes_did(shared: Fyke, web: Site) -> None:
+    assert (await shared.run("db", "migrate")).code == 0
+    await count_pages(shared, web)
 
 
 async def test_worker_processes_end_with_a_server_that_is_killed(on_postgres: Fyke) -> None:
