@@ -5,22 +5,18 @@ the record, the comparison with the last snapshot. Whatever goes wrong is an err
 tried again is one pure decision, and only the last attempt leaves a row.
 """
 
-import logging
 import random
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
-import structlog
 from msgspec import Struct
 
 from fyke.core import clock
 from fyke.core.handler import Context
-from fyke.core.ids import public
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Compare, Effect, Outcome, PageRow, SlowLane, Verdict
 from fyke.core.page import Blocked, Failed, Page, Request
-from fyke.core.record import Product, Record
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import JobInfo, Task
 from fyke.core.urls import host_of, origin_of
@@ -31,6 +27,7 @@ from fyke.fetch.decode import decode
 from fyke.fetch.options import PAGES, FetchOptions
 from fyke.jobs.answers import Stopped, disallowed, leads_to, stopped_by
 from fyke.jobs.follow import MOST_DEPTH, children
+from fyke.jobs.page_log import PageLog
 from fyke.jobs.payload import Hop, PagePayload, payload_of
 from fyke.politeness.adapt import crawl_delay, slow_down
 from fyke.politeness.policies import Policies
@@ -42,8 +39,6 @@ __all__ = ["Bodies", "Fetcher", "PageHandler", "PageParts"]
 LONGEST_TITLE: Final = 4000  # what the store keeps: comparisons are made with that
 MOST_LEARNED: Final = 5  # origins whose robots.txt is fetched on the way of one page's redirects
 SITES: Final = 50_000
-MOST_TOLD: Final = 1000
-FIELDS: Final = tuple(f.name for f in msgspec.structs.fields(Product) if f.name != "attrs")
 
 
 class Fetcher(Protocol):
@@ -113,8 +108,7 @@ class PageHandler:
         self._sites: dict[str, _Site] = {}
         self._fetch_options: dict[str | None, FetchOptions] = {}
         self._job_options: dict[bytes, JobOptions] = {}
-        self._cut: dict[int, None] = {}  # jobs of which it has been told that links were left
-        self._log: Any = structlog.get_logger("fyke.page").bind()
+        self._log = PageLog()
 
     async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
         payload = payload_of(task.payload)
@@ -295,9 +289,8 @@ class PageHandler:
         if depth is not None:
             effects += children(record.links, page.final_url, depth, self._parts.policies)
             if depth >= MOST_DEPTH and record.links:
-                self._tell_cut(task, site)
-        if self._log.is_enabled_for(logging.INFO):
-            self._tell_completed(task, site, page, record)
+                self._log.links_left(task, site.host)
+        self._log.completed(task, site.host, page, record)
         return Outcome(
             task.id, task.lane, task.claims, Verdict.SUCCEEDED, (row, seen, *effects), page.bytes_in
         )
@@ -352,7 +345,7 @@ class PageHandler:
         if stopped.gone:
             target = (self._job_options.get(job.options) or self._read(job.options)).target
             rows += (Compare(task.seq, task.url, site.host, target, at, gone=True),)
-        self._tell_stopped(task, site, stopped, verdict, row)
+        self._log.stopped(task, site.host, stopped, row)
         return _outcome(task, verdict, (*rows, *effects), bytes_in=bytes_in, error_class=error_class)
 
     async def _with_body(self, row: PageRow, page: Page) -> PageRow:
@@ -362,49 +355,6 @@ class PageHandler:
         place = await self._parts.bodies.append(page)
         return msgspec.structs.replace(
             row, body_object=place.key, body_offset=place.offset, body_length=place.length
-        )
-
-    # --- the log ---
-
-    def _tell_completed(self, task: Task, site: _Site, page: Page, record: Record) -> None:
-        data = record.data
-        fields = [name for name in FIELDS if getattr(data, name)]
-        self._log.info(
-            "page_completed",
-            job=public(task.job),
-            task=public(task.id),
-            domain=site.host,
-            url=task.url,
-            duration_ms=int(page.elapsed * 1000),
-            fields_extracted=fields,
-            completeness=round(len(fields) / len(FIELDS), 2),
-        )
-
-    def _tell_cut(self, task: Task, site: _Site) -> None:
-        """Links are not followed any deeper: told once for each job."""
-        if task.job not in self._cut:
-            self._cut[task.job] = None
-            self._cut.pop(next(iter(self._cut)) if len(self._cut) > MOST_TOLD else -1, None)
-            self._log.warning(
-                "links_not_followed",
-                job=public(task.job),
-                domain=site.host,
-                url=task.url,
-                reason=f"more than {MOST_DEPTH} links away from where the crawl began",
-            )
-
-    def _tell_stopped(self, task: Task, site: _Site, stopped: Stopped, verdict: str, row: PageRow) -> None:
-        tell = self._log.info if stopped.skipped else self._log.error
-        tell(
-            f"page_{verdict}",
-            job=public(task.job),
-            task=public(task.id),
-            domain=site.host,
-            url=task.url,
-            proxy=row.proxy_used,
-            error_class=stopped.error_class,
-            reason=stopped.message,
-            attempts=task.attempt,
         )
 
 
