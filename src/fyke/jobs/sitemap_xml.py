@@ -11,6 +11,7 @@ root element of the old one: the entry is lost and counted, the rest is read. An
 
 import re
 from codecs import IncrementalDecoder
+from contextlib import suppress
 from typing import Final
 from xml.parsers import expat
 
@@ -111,6 +112,10 @@ class SitemapXml:
 
     def close(self) -> None:
         """There is no more to come."""
+        if self._fed > 0 and self._looking is None:
+            # Newer expats put off what came in small pieces until more comes.
+            with suppress(expat.ExpatError):  # of a document that is cut off, which is said below
+                self._parser.Parse(b"", True)
         if not self._root:
             raise BadPieces("not a sitemap: it has no root element")
         if self._path:
