@@ -13,7 +13,7 @@ from fyke.api.openapi import gives
 from fyke.api.services import EngineHealth, Services
 from fyke.core.clock import monotonic
 from fyke.core.errors import FykeError, StoreError
-from fyke.store.health import Lease, Load, read_load
+from fyke.store.health import Load, WorkerState, read_load
 
 __all__ = ["PATIENCE", "router", "within"]
 
@@ -33,12 +33,13 @@ class Component(Struct, frozen=True):
     seconds: float
 
 
-class Workers(Struct, frozen=True):
-    """Who works: how many leases hold, how long each has been held, and how long each holds still."""
+class Worker(Struct, frozen=True):
+    """A worker: `busy`, `idle`, or `disconnected` (its lease has run out, and nobody has taken over yet), how
+    many seconds it has held its lease, and how many the lease holds still."""
 
-    count: int
-    ages: list[float]
-    left: list[float]
+    state: WorkerState
+    age: float
+    left: float
 
 
 class Waiting(Struct, frozen=True):
@@ -57,7 +58,7 @@ class Health(Struct, frozen=True):
     version: str
     database: Component
     objects: Component
-    workers: Workers
+    workers: list[Worker]
     queues: list[Waiting]
     running: int
     jobs: dict[str, int]
@@ -88,7 +89,7 @@ async def readiness(services: Parts) -> Response:
     reasons = list(found.reasons) if found.status == "down" else []
     if found.status != "down" and not found.objects.ok:  # bodies and exports are part of the work
         reasons += [reason for reason in found.reasons if reason.startswith("objects:")]
-    if found.status != "down" and not found.workers.count:
+    if found.status != "down" and all(worker.state == "disconnected" for worker in found.workers):
         reasons.append("no worker holds a lease")
     return answer(Readiness(not reasons, reasons))
 
@@ -182,13 +183,12 @@ def _health(
     lag: float,
     engine: EngineHealth,
 ) -> Health:
-    held: list[Lease] = [lease for lease in load.leases if lease.left > 0]
     return Health(
         status,
         reasons,
         __version__,
         *components,
-        Workers(len(held), [round(lease.age, 1) for lease in held], [round(lease.left, 1) for lease in held]),
+        [Worker(lease.state, round(lease.age, 1), round(lease.left, 1)) for lease in load.leases],
         [Waiting(queue.kind, queue.depth, round(queue.age, 1)) for queue in load.queues],
         load.running,
         load.jobs,

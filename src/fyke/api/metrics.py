@@ -20,7 +20,7 @@ from fyke.core.clock import monotonic
 from fyke.core.errors import StoreError
 from fyke.core.job import STATES
 from fyke.store.conn import Conn, Database
-from fyke.store.health import DomainLoad, Load, load_of, read_load
+from fyke.store.health import WORKER_STATES, DomainLoad, Load, load_of, read_load
 
 __all__ = ["FleetReader", "router"]
 
@@ -78,8 +78,10 @@ class Fleet(Collector):
 
 
 def _of_load(load: Load) -> Iterator[Metric]:
-    held = sum(lease.left > 0 for lease in load.leases)
-    yield GaugeMetricFamily("fyke_workers", "Workers that hold a lease.", value=held)
+    workers = GaugeMetricFamily("fyke_workers", "Workers by state.", labels=["state"])
+    for state in WORKER_STATES:
+        workers.add_metric([state], sum(lease.state == state for lease in load.leases))
+    yield workers
     yield GaugeMetricFamily("fyke_tasks_leased", "Tasks that run, in the whole fleet.", value=load.running)
     yield GaugeMetricFamily("fyke_exports", "Exports that can be downloaded.", value=load.exports)
     depth = GaugeMetricFamily("fyke_queue_depth", "Tasks that wait or run, by kind.", labels=["kind"])
@@ -88,8 +90,8 @@ def _of_load(load: Load) -> Iterator[Metric]:
         depth.add_metric([queue.kind], queue.depth)
         age.add_metric([queue.kind], queue.age)
     jobs = GaugeMetricFamily("fyke_jobs", "Jobs by state.", labels=["state"])
-    for state in STATES:
-        jobs.add_metric([state], load.jobs.get(state, 0))
+    for job_state in STATES:
+        jobs.add_metric([job_state], load.jobs.get(job_state, 0))
     yield from (depth, age, jobs)
 
 

@@ -147,7 +147,8 @@ class Api:
         """How many workers there are; who works on jobs holds a lease."""
         answer = await self.transport.send("GET", "/health", {"host": "localhost"}, b"")
         try:
-            return int(msgspec.json.decode(answer.body)["workers"]["count"])
+            workers = msgspec.json.decode(answer.body)["workers"]
+            return sum(worker["state"] != "disconnected" for worker in workers)
         except (msgspec.DecodeError, KeyError, TypeError):
             raise _error(answer) from None
 

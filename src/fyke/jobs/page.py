@@ -130,7 +130,7 @@ class PageHandler:
             if answer.crawl_delay is not None:
                 effects += _delay_asked(task, site, answer)
             if not answer.allowed:
-                return await self._stop(task, job, site, disallowed(answer), effects)
+                return await self._stop(task, job, site, disallowed(answer), payload, effects)
         fetched, learned = await self._fetch(url, site, payload.hop)
         if learned:
             effects += learned
@@ -138,7 +138,8 @@ class PageHandler:
             return await self._keep(task, job, site, fetched, payload, effects)
         if isinstance(fetched, _Onward):
             return self._wait_for_turn(task, fetched, payload, effects)
-        return await self._stop(task, job, site, stopped_by(fetched), effects + _slowed(fetched, site))
+        effects += _slowed(fetched, site)
+        return await self._stop(task, job, site, stopped_by(fetched), payload, effects)
 
     # --- before ---
 
@@ -227,13 +228,14 @@ class PageHandler:
             if not there.obeys:
                 break
             answer = await self._robots.allowed(target)
+            if answer.fetched_now is not None:
+                learned += (answer.fetched_now,)
             if not answer.allowed:
                 return disallowed(answer, fetched), learned
             if answer.crawl_delay is not None:
                 return _Onward(target, fetched), learned
             if answer.fetched_now is None:
                 break
-            learned += (answer.fetched_now,)
             bytes_in = fetched.bytes_in
         return fetched, learned
 
@@ -302,7 +304,13 @@ class PageHandler:
         return options
 
     async def _stop(
-        self, task: Task, job: JobInfo, site: _Site, stopped: Stopped, effects: tuple[Effect, ...]
+        self,
+        task: Task,
+        job: JobInfo,
+        site: _Site,
+        stopped: Stopped,
+        payload: PagePayload,
+        effects: tuple[Effect, ...],
     ) -> Outcome:
         """Another attempt, or the row that says why there is no page."""
         fetched = stopped.fetched
@@ -330,11 +338,11 @@ class PageHandler:
             fetched_at=at,
             final_url=fetched.final_url if fetched is not None else None,
             http_status=fetched.status if fetched is not None else None,
-            bytes_in=bytes_in,
+            bytes_in=bytes_in + payload.hop.bytes_in if payload.hop else bytes_in,
             error_class=error_class,
             error_message=stopped.message,
             retry_count=task.attempt - 1,
-            payload=payload_of(task.payload).from_start(),
+            payload=payload.from_start(),
             strategy_used=fetched.strategy if fetched is not None else None,
             proxy_used=page.proxy if page else None,
             elapsed_ms=int(fetched.elapsed * 1000) if fetched is not None else 0,

@@ -4,7 +4,7 @@ Depths come from the counters that jobs and lanes keep; ages from the oldest tas
 they were made.
 """
 
-from typing import Final
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -14,21 +14,39 @@ from fyke.store.conn import Conn
 from fyke.store.queue.add import lane_of
 from fyke.store.queue.progress import FINISH_LANE
 
-__all__ = ["DomainLoad", "Lease", "Load", "QueueState", "load_of", "read_load"]
+__all__ = [
+    "WORKER_STATES",
+    "DomainLoad",
+    "Lease",
+    "Load",
+    "QueueState",
+    "WorkerState",
+    "load_of",
+    "read_load",
+]
 
 OLDEST: Final = 1000  # tasks looked at for their age
 ACTIVE: Final = ("queued", "running", "cancelling")
+WorkerState = Literal["idle", "busy", "disconnected"]
+WORKER_STATES: Final[tuple[WorkerState, ...]] = get_args(WorkerState)
 
 
 class Lease(Struct, frozen=True, gc=False):
-    """A worker as the queue knows it: how many seconds ago it took its lease, and how many are left of it;
-    negative `left` means that it has run out."""
+    """A worker as the queue knows it: how many seconds ago it took its lease, and how many are left of it.
+    One whose lease has run out (`left` is not above 0) is disconnected, one that holds tasks is busy."""
 
     worker: str
     host: str
     pid: int
     age: float
     left: float
+    busy: bool
+
+    @property
+    def state(self) -> WorkerState:
+        if self.left <= 0:
+            return "disconnected"
+        return "busy" if self.busy else "idle"
 
 
 class QueueState(Struct, frozen=True, gc=False):
@@ -62,7 +80,8 @@ class Load(Struct, frozen=True):
 async def read_load(conn: Conn) -> Load:
     now = await conn.now()
     leases = await conn.fetch(
-        "SELECT worker, host, pid, opened_at, until FROM leases ORDER BY opened_at LIMIT 1000"
+        "SELECT worker, host, pid, opened_at, until, EXISTS (SELECT 1 FROM tasks WHERE lease = leases.id)"
+        " FROM leases ORDER BY opened_at LIMIT 1000"
     )
     open_tasks, running = (
         await conn.fetch(
@@ -88,7 +107,10 @@ async def read_load(conn: Conn) -> Load:
     states = await conn.fetch("SELECT state, count(*) FROM jobs WHERE hidden = 0 GROUP BY state")
     exports = (await conn.fetch("SELECT count(*) FROM exports"))[0][0]
     return Load(
-        tuple(Lease(w, h, p, (now - at) / SECOND, (until - now) / SECOND) for w, h, p, at, until in leases),
+        tuple(
+            Lease(worker, host, pid, (now - at) / SECOND, (until - now) / SECOND, bool(busy))
+            for worker, host, pid, at, until, busy in leases
+        ),
         tuple(QueueState(kind, depth, ages.get(kind, 0.0)) for kind, depth in depths.items()),
         int(running),
         {row[0]: row[1] for row in states},

@@ -52,7 +52,7 @@ async def test_a_server_at_work_is_ok_and_ready(fyke: World) -> None:
     health = answer.json()
     assert (answer.status_code, health["status"], health["reasons"]) == (200, "ok", [])
     assert health["database"]["ok"]
-    assert health["workers"]["count"] == 1
+    assert [worker["state"] for worker in health["workers"]] == ["idle"]
     assert {queue["kind"]: queue["depth"] for queue in health["queues"]} == {
         "page": 0,
         "plan": 0,
@@ -118,6 +118,7 @@ async def test_a_worker_that_died_unnoticed_is_degraded(parts: Parts, admin: htt
         await parts.queue.expire(worker.lease)
         health = (await admin.get("/health")).json()
     assert health["status"] == "degraded"
+    assert [worker["state"] for worker in health["workers"]] == ["disconnected"]
     assert "1 leases have run out" in health["reasons"][0]
 
 
@@ -280,7 +281,7 @@ async def test_metrics_have_the_names_that_are_promised(fyke: World) -> None:
     assert value("fyke_domain_pages", domain='a "name"\\', outcome="succeeded") == 3
     assert value("fyke_jobs", state="partial") == 1
     assert value("fyke_queue_depth", kind="page") == 0
-    assert value("fyke_workers") == 1
+    assert value("fyke_workers", state="idle") == 1
     labels = {"route": "/api/v1/jobs/{job_id}", "method": "GET", "status": "200"}
     assert value("fyke_http_request_seconds_count", **labels) >= 1
 

@@ -70,6 +70,18 @@ async def test_they_wait_in_the_lane_of_the_host_they_lead_to(
     assert clock.took() > 5 * INTERVAL, "four of them alone take three"
 
 
+async def test_a_page_that_fails_behind_one_tells_the_bytes_of_both(tmp_path: Path, shop: Site) -> None:
+    there = shop.base.replace("127.0.0.1", "localhost")
+    shop.pages["/old"] = to(f"{there}/gone")
+    shop.pages["/gone"] = Reply(status=404, body=b"x" * 5000)
+    async with bench(tmp_path, policies=policies(FREE, SLOW)) as here:
+        job = await here.crawl(JobRequest(urls=(shop.url("/old"),), options=options()))
+        rows = await here.rows("SELECT bytes_in FROM pages")
+        alone = await here.crawl(JobRequest(urls=(f"{there}/gone",), options=options()))
+    assert (job.state, rows[0][0]) == ("failed", job.bytes)
+    assert job.bytes > alone.bytes > 5000
+
+
 async def test_a_chain_on_one_host_keeps_its_rate(tmp_path: Path, shop: Site, clock: Clock) -> None:
     shop.products(1)
     for number in range(3):
