@@ -125,13 +125,15 @@ class MysqlSpy:
     async def execute(self, sql: str, args: Any = None) -> Any:
         if not self.counting:
             self.counting = -await self._counted() + await self._counted()
-        await self.cursor.execute("EXPLAIN " + sql, args)
+        await self.cursor.execute("EXPLAIN FORMAT=TRADITIONAL " + sql, args)
         plan = await self.cursor.fetchall()
+        columns = [column[0] for column in self.cursor.description]
+        table, how = columns.index("table"), columns.index("type")
         before = await self._counted()
         answer = await self.cursor.execute(sql, args)
         self.rows = await self.cursor.fetchall()
         rows = await self._counted() - before - self.counting
-        whole = [row[2] for row in plan if row[3] in ("ALL", "index") and row[2]]
+        whole = [row[table] for row in plan if row[how] in ("ALL", "index") and row[table]]
         self.looks.append(Look(sql, rows, tables(sql, whole), "\n".join(map(str, plan))))
         return answer
 
@@ -140,10 +142,9 @@ class MysqlSpy:
 
     async def _counted(self) -> int:
         await self.cursor.execute(
-            "SELECT sum(variable_value) FROM information_schema.session_status"
-            " WHERE variable_name LIKE 'HANDLER\\_READ%' OR variable_name = 'SORT_ROWS'"
+            "SHOW SESSION STATUS WHERE variable_name LIKE 'Handler\\_read%' OR variable_name = 'Sort_rows'"
         )
-        return int((await self.cursor.fetchall())[0][0])
+        return sum(int(value) for _, value in await self.cursor.fetchall())
 
 
 SPIES = {

@@ -257,7 +257,7 @@ async def test_a_process_stopped_in_a_transaction_keeps_its_locks_for_seconds_on
             "SELECT setting::int FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'"
         )
     else:
-        milliseconds = 1000 * await rig.value("SELECT @@idle_transaction_timeout")
+        milliseconds = 1000 * await rig.value("SELECT @@wait_timeout")
     assert 0 < milliseconds < 1000 * rig.queue.lease_seconds
 
 
@@ -269,7 +269,7 @@ async def test_work_whose_locks_were_taken_away_is_done_again(rig: Rig) -> None:
     tries = []
     soon = {
         "postgres": "SET LOCAL idle_in_transaction_session_timeout = 50",
-        "mysql": "SET SESSION idle_transaction_timeout = 1",
+        "mysql": "SET SESSION wait_timeout = 1",
     }
 
     async def work(conn: Conn) -> int:

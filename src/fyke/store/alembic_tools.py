@@ -24,7 +24,7 @@ LOCK_WAIT = 300  # seconds
 LOCKS = {
     "sqlite": "BEGIN IMMEDIATE",
     "postgresql": "SELECT pg_advisory_xact_lock(7236553214078)",
-    "mysql": f"SELECT get_lock(concat('fyke.', md5(database())), {LOCK_WAIT})",
+    "mysql": f"SELECT get_lock(concat('fyke.', left(sha2(database(), 256), 40)), {LOCK_WAIT})",
 }
 
 # As Alembic makes it, but for a name of the key: these databases have none for it, and warn of that.
@@ -64,7 +64,7 @@ async def with_connection(url: str, work: Callable[[Connection], Any]) -> Any:
         finally:
             await engine.dispose()
     except OperationalError as error:  # what the driver said; SQLAlchemy adds lines to that
-        raise StoreError(f"the database cannot be reached: {error.orig}") from error
+        raise StoreError(f"the database cannot be used: {error.orig}") from error
     except OSError as error:
         raise StoreError(f"the database cannot be reached: {error}") from error
 

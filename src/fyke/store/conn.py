@@ -4,16 +4,19 @@ A list as a parameter goes with `IN $n`. Bulk writes are named, not spelled: `in
 rows of plain tuples and each dialect sends them in as few statements as it can. `{lock}` at the end of
 a SELECT locks the rows it returns, `{skip}` likewise but leaves out rows that others hold; where one
 process alone writes (SQLite) both are nothing. `{host}` is the host in the column `url`, which is canonical.
+`{by INDEX}` behind a table names the index to take to a planner that is known to take another (MySQL's).
 """
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-__all__ = ["Conn", "Database", "Row", "Value"]
+__all__ = ["BY", "Conn", "Database", "Row", "Value"]
 
 Value = int | float | str | bytes | None
 Row = Sequence[Any]
 T = TypeVar("T")
+BY: Final = re.compile(r"\{by (\w+)\}")
 
 
 class Conn(Protocol):

@@ -9,7 +9,8 @@ from fyke.store.conn import Conn
 __all__ = ["Export", "get_export", "list_exports", "register_export"]
 
 COLUMNS = "e.id, e.job, e.type, e.format, e.object, e.size_bytes, e.row_count, e.created_at"
-VISIBLE = "NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND j.hidden > 0)"
+# Not NOT EXISTS, which MySQL answers from a list of all jobs.
+VISIBLE = "coalesce((SELECT j.hidden FROM jobs j WHERE j.id = e.job), 0) = 0"
 
 
 class Export(Struct, frozen=True):

@@ -12,7 +12,7 @@ import asyncmy
 from asyncmy import errors
 
 from fyke.core.errors import DiskFull, StoreError
-from fyke.store.conn import Conn, Row
+from fyke.store.conn import BY, Conn, Row
 from fyke.store.retry import Again, retrying
 
 __all__ = ["MysqlDatabase"]
@@ -27,7 +27,7 @@ _PARAMETER = re.compile(r"\$(\d+)")
 LOCK_WAIT, DEADLOCK, DUPLICATE, DISK_FULL = 1205, 1213, 1062, (1021, 1114, 3, 28)
 GONE = (1040, 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2002, 2003, 2006, 2013, 2055)
 ROWS = 250  # in one statement
-MOST_IDLE = 8  # seconds in the middle of a transaction
+MOST_IDLE = 8  # seconds that the server waits for the next statement
 # Seconds. The driver has no limit of its own that holds in a network that carries nothing any more: at its
 # `read_timeout` it says goodbye, and waits until that has been sent.
 LONGEST_COMMAND, LONGEST_CONNECT = 60.0, 30.0
@@ -37,7 +37,7 @@ LONGEST_COMMAND, LONGEST_CONNECT = 60.0, 30.0
 def translate(sql: str) -> tuple[str, tuple[int, ...]]:
     """The text for the driver, and which argument stands at each of its places."""
     order = tuple(int(n) - 1 for n in _PARAMETER.findall(sql))
-    text = _PARAMETER.sub("%s", sql).replace("{host}", HOST)
+    text = BY.sub(r" FORCE INDEX (\1)", _PARAMETER.sub("%s", sql)).replace("{host}", HOST)
     return text.replace("{lock}", " FOR UPDATE").replace("{skip}", " FOR UPDATE SKIP LOCKED"), order
 
 
@@ -153,10 +153,10 @@ class MysqlDatabase:
             "autocommit": False,
             "connect_timeout": 10,
             "init_command": "SET SESSION time_zone = '+00:00', "
-            "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
-            # A process stopped in the middle of a transaction must not keep its locks; MySQL has no such
-            # setting, there it takes until the connection is found dead.
-            f" /*M!100600 , idle_transaction_timeout = {MOST_IDLE} */",
+            "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
+            # A process stopped in the middle of a transaction must not keep its locks. MySQL has no limit for
+            # transactions alone: the pool lets go before the server of connections that nobody uses.
+            f"wait_timeout = {MOST_IDLE}",
         }
         self.connections = connections
         self.longest_command = longest_command
@@ -169,7 +169,7 @@ class MysqlDatabase:
             try:
                 async with asyncio.timeout(self.longest_connect):
                     return await asyncmy.create_pool(
-                        minsize=1, maxsize=self.connections, pool_recycle=3600, **self.options
+                        minsize=1, maxsize=self.connections, pool_recycle=MOST_IDLE // 2, **self.options
                     )
             except (errors.MySQLError, OSError, TimeoutError) as error:
                 raise as_ours(error) from error

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from fyke.core.errors import DiskFull, StoreError
-from fyke.store.conn import Conn, Row
+from fyke.store.conn import BY, Conn, Row
 from fyke.store.retry import Again, retrying
 from fyke.store.types import array_type
 
@@ -46,7 +46,7 @@ PASSING = (
 
 @lru_cache(maxsize=512)
 def translate(sql: str) -> str:
-    text = _LIST.sub(r"= ANY(\1)", sql).replace("{host}", HOST)
+    text = _LIST.sub(r"= ANY(\1)", BY.sub("", sql)).replace("{host}", HOST)
     return text.replace("{lock}", " FOR UPDATE").replace("{skip}", " FOR UPDATE SKIP LOCKED")
 
 

@@ -56,8 +56,8 @@ async def expire(conn: Conn, keep: int, keep_failures: int) -> int:
     for states, age in ((GOOD_ENDS, keep), (BAD_ENDS, keep_failures)):
         for state in states:
             rows = await conn.fetch(
-                "SELECT id FROM jobs WHERE state = $1 AND created_at < $2 AND finished_at < $2"
-                " AND phase = 'done' AND hidden = 0 ORDER BY created_at LIMIT $3",
+                "SELECT id FROM jobs{by jobs_state} WHERE state = $1 AND created_at < $2 AND finished_at < $2"
+                " AND phase = 'done' AND hidden = 0 ORDER BY id LIMIT $3",
                 state,
                 now - age,
                 CHUNK,

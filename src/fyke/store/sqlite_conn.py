@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fyke.core import clock
-from fyke.store.conn import Row
+from fyke.store.conn import BY, Row
 
 __all__ = ["SqliteConn"]
 
@@ -40,7 +40,7 @@ def translate(sql: str) -> tuple[str, frozenset[int]]:
             return f"IN (SELECT value FROM json_each(?{match[2]}))"
         return f"?{match[2]}"
 
-    plain = sql.replace("{lock}", "").replace("{skip}", "").replace("{host}", HOST)
+    plain = BY.sub("", sql).replace("{lock}", "").replace("{skip}", "").replace("{host}", HOST)
     text = _PARAMETER.sub(replace, plain)
     return text, frozenset(lists)
 

@@ -32,7 +32,7 @@ STOPPED = """
 # Not EXISTS, which MariaDB answers from a list of all queues that rest.
 WITH_RESTING = """
     SELECT id, cap FROM jobs j WHERE phase = 'crawl' AND stop IS NULL
-    AND (SELECT q.lane FROM queues q WHERE q.job = j.id AND q.active = 0
+    AND (SELECT q.lane FROM queues q{by queues_job} WHERE q.job = j.id AND q.active = 0
         ORDER BY q.lane LIMIT 1) IS NOT NULL"""
 
 ACTIVE_ONES = """
