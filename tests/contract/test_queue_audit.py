@@ -49,6 +49,16 @@ async def test_every_counter_is_set_right(rig: Rig) -> None:
     assert (ended.state, ended.succeeded) == ("succeeded", 12)
 
 
+async def test_tasks_that_stand_in_no_queue_are_found(rig: Rig) -> None:
+    job = await rig.job(pages(3))
+    await rig.execute("DELETE FROM queues WHERE job = $1", job)
+    assert await rig.claim() == []
+    assert await rig.audit() > 0
+    await rig.check()
+    await rig.drain()
+    assert (await rig.get(job)).succeeded == 3
+
+
 async def test_a_job_stuck_at_its_cap_by_a_wrong_counter_goes_on(rig: Rig) -> None:
     job = await rig.job(pages(2), max_concurrency=1)
     await rig.execute("UPDATE jobs SET in_flight = 1")

@@ -7,6 +7,7 @@ import pytest
 from fyke.core.outcome import PageRow, Verdict
 from fyke.core.task import Kind
 from fyke.store.conn import Conn
+from fyke.store.queue import sql
 from fyke.store.queue.add import lane_of
 from tests.contract.rig import Rig, outcome, page, pages, site
 
@@ -30,6 +31,21 @@ async def test_what_died_together_runs_alone_after(rig: Rig) -> None:
     assert await rig.claim_alone() is None
     assert not (await rig.queue.claim(rig.lease, 10)).suspects
     assert (await rig.get(job)).succeeded == 6
+
+
+async def test_those_of_a_stopped_job_hide_no_others(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "MOST_SUSPECTS", 10)
+    stopped = await rig.job(pages(30, site("a")))
+    await rig.claim_all()
+    await rig.cancel(stopped)
+    await rig.die()
+    goes_on = await rig.job(pages(1, site("b")))
+    await rig.finish([task for task in await rig.claim() if task.job == 0])
+    await rig.die()
+    await rig.hurry()
+    task = await rig.claim_alone()
+    assert task is not None
+    assert task.job == goes_on
 
 
 async def test_three_deaths_alone_and_a_task_is_set_aside(rig: Rig) -> None:

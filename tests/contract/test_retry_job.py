@@ -1,6 +1,7 @@
 """Failed pages run again: at their places, as what they were."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,8 @@ from fyke.core.outcome import Outcome, PageRow, Verdict
 from fyke.core.retry import RetryPolicy
 from fyke.core.task import Task
 from fyke.engine.failure import outcome_of
+from fyke.store.conn import Conn, Row
+from fyke.store.queue.activity import settle_activity
 from fyke.store.retry_job import retry_job
 from tests.contract.rig import Rig, outcome, page, pages, site
 
@@ -74,3 +77,32 @@ async def test_tasks_that_are_set_aside_free_their_keys(rig: Rig) -> None:
         ("quarantined", "worker_killed", f"http://a.test/{seq}") for seq in range(4)
     ]
     await rig.check()
+
+
+class Late:
+    """A connection that is a moment slow when it comes to lock lanes."""
+
+    def __init__(self, conn: Conn, meanwhile: Callable[[], Awaitable[object]]) -> None:
+        self.conn = conn
+        self.meanwhile: Callable[[], Awaitable[object]] | None = meanwhile
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.conn, name)
+
+    async def fetch(self, sql: str, *args: Any) -> Sequence[Row]:
+        if "FROM lanes" in sql and self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+        return await self.conn.fetch(sql, *args)
+
+
+async def test_one_that_comes_while_upkeep_clears_up_after_the_job_keeps_its_tasks(rig: Rig) -> None:
+    if not rig.database.shared:
+        pytest.skip("where one process writes, nothing comes in between")
+    job = await rig.job(pages(3))
+    await rig.settle(*map(answered, await rig.claim()))
+    await rig.finish(await rig.claim())
+    await rig.database.write(lambda conn: settle_activity(Late(conn, lambda: retry(rig, job))))
+    await rig.drain()
+    ended = await rig.get(job)
+    assert (ended.state, ended.succeeded) == ("succeeded", 3)

@@ -44,7 +44,9 @@ class Counters(Struct, frozen=True, gc=False):
 
 
 def end_state(counters: Counters) -> State:
-    """The state of a job whose every task is done: all well, none well, or some."""
-    if counters.failed == 0:
+    """The state of a job whose every task is done: all well, none well, or some. What is not accounted for
+    is not well."""
+    done = counters.succeeded + counters.failed + counters.skipped
+    if counters.failed == 0 and done >= counters.total:
         return "succeeded"
     return "failed" if counters.succeeded == 0 else "partial"

@@ -216,7 +216,7 @@ suspects = table(
     big("job"),
     big("due"),
     Index("suspects_due", "due"),
-    Index("suspects_job", "job"),
+    Index("suspects_job", "job", "due"),
 )
 
 alone = table(  # suspects that run now, and under which lease

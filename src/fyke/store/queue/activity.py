@@ -29,6 +29,8 @@ STOPPED = """
     SELECT id, open FROM jobs WHERE lively = 1 AND (phase <> 'crawl' OR stop IS NOT NULL)
     ORDER BY id LIMIT 1"""
 
+STILL_STOPPED = "SELECT open FROM jobs WHERE id = $1 AND (phase <> 'crawl' OR stop IS NOT NULL){lock}"
+
 # Not EXISTS, which MariaDB answers from a list of all queues that rest.
 WITH_RESTING = """
     SELECT id, cap FROM jobs j WHERE phase = 'crawl' AND stop IS NULL
@@ -85,6 +87,9 @@ async def _rest_stopped(conn: Conn) -> int:
         found = await conn.fetch("SELECT lane FROM queues WHERE job = $1 LIMIT $2", job, CHUNK)
     lanes = await lock_lanes(conn, [row[0] for row in found])
     ids = sorted(lanes)
+    still = await conn.fetch(STILL_STOPPED, job)
+    if not still or bool(still[0][0]) != bool(left):
+        return 1  # a retry or a resume was first: look again
     if left:
         await conn.update("queues", ("lane", "job"), ("active",), [(lane, job, RESTING) for lane in ids])
     elif ids:

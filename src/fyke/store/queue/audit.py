@@ -7,7 +7,7 @@ what had gone wrong ends here instead of for good.
 from itertools import accumulate
 
 from fyke.store.conn import Conn
-from fyke.store.queue.activity import ACTIVE
+from fyke.store.queue.activity import ACTIVE, RESTING
 from fyke.store.queue.lanes import Lane
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
@@ -49,10 +49,19 @@ async def _audit_lanes(conn: Conn, lanes: dict[int, Lane]) -> int:
     )
     flying: dict[int, int] = {row[0]: row[1] for row in leased}
     counts = {(row[0], row[1]): row[2] for row in ready}
-    queues = await conn.fetch("SELECT lane, job, queued, active FROM queues WHERE lane IN $1", ids)
+    queues = [*await conn.fetch("SELECT lane, job, queued, active FROM queues WHERE lane IN $1", ids)]
+    # Tasks that stand in no queue get one; that of a job rests until upkeep wakes it.
+    missing = sorted(counts.keys() - {(row[0], row[1]) for row in queues})
+    made = [(lane, job, counts[lane, job], RESTING if job else ACTIVE) for lane, job in missing]
+    await conn.insert(
+        "queues",
+        ("lane", "job", "queued", "active", "low", "turn"),
+        [(*queue, LOWEST, now) for queue in made],
+    )
+    queues += made
     wrong = [(r[0], r[1], counts.get((r[0], r[1]), 0)) for r in queues if r[2] != counts.get((r[0], r[1]), 0)]
     await conn.update("queues", ("lane", "job"), ("queued", "low"), [(*w, LOWEST) for w in wrong])
-    corrected = len(wrong)
+    corrected = len(wrong) + len(made)
     waiting: dict[int, int] = {}
     for lane_id, job, _, active in queues:
         if active == ACTIVE:

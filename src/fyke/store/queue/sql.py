@@ -13,27 +13,29 @@ TASK_COLUMNS = "id, job, lane, kind, place, seq, claims, attempt, url, payload"
 LOCK_LANES = f"SELECT {LANE_COLUMNS} FROM lanes WHERE id IN $1 ORDER BY id {{lock}}"
 TAKE_LANES = f"SELECT {LANE_COLUMNS} FROM lanes WHERE id IN $1 ORDER BY id {{skip}}"
 
-DUE_SUSPECTS = "SELECT task FROM suspects WHERE due <= $1 ORDER BY due LIMIT $2"
+# First which jobs may go on, then the oldest of each: a stopped job's would hide those of all others.
+SUSPECTED = "SELECT DISTINCT job FROM suspects"
+GOING_ON = """
+    SELECT id FROM jobs WHERE id IN $1 AND phase = 'crawl' AND stop IS NULL
+    AND (cap = 0 OR in_flight < cap)"""
+DUE_SUSPECTS = "SELECT task FROM suspects WHERE job = $1 AND due > $2 AND due <= $3 ORDER BY due"
 MOST_SUSPECTS = 2000
-
-# Those that may run: a stopped job's would keep every worker looking for what it cannot have.
 RUNNABLE = """
-    SELECT t.lane, t.job, t.id FROM tasks t
-    JOIN lanes l ON l.id = t.lane LEFT JOIN jobs j ON j.id = t.job
+    SELECT t.lane, t.job, t.id FROM tasks t JOIN lanes l ON l.id = t.lane
     WHERE t.id IN $1 AND t.state = 3 AND l.look_at <= $2 AND (l.cap = 0 OR l.in_flight < l.cap)
-    AND (t.job = 0 OR (j.phase = 'crawl' AND j.stop IS NULL AND (j.cap = 0 OR j.in_flight < j.cap))){share}
     ORDER BY t.id LIMIT $3"""
-
-
-OF_SHARE = {Share.ALL: "", Share.JOBS: " AND t.job <> 0", Share.OWN: " AND t.job = 0"}
 
 
 async def runnable_suspects(conn: Conn, now: int, most: int, share: Share) -> Sequence[Row]:
     """Suspects (lane, job, task) of that share that could start now. Not one statement: a planner without
     figures of the small table, which is nearly always empty, reads the large one to its end."""
-    due = await conn.fetch(DUE_SUSPECTS, now, MOST_SUSPECTS)
-    runnable = RUNNABLE.replace("{share}", OF_SHARE[share])
-    return await conn.fetch(runnable, [row[0] for row in due], now, most) if due else []
+    jobs = {row[0] for row in await conn.fetch(SUSPECTED)}
+    going = [0] if 0 in jobs and share is not Share.JOBS else []
+    if share is not Share.OWN and (others := sorted(jobs - {0})):
+        going += [row[0] for row in await conn.fetch(GOING_ON, others)]
+    each = max(1, MOST_SUSPECTS // len(going)) if going else 0
+    due = await conn.select_first(DUE_SUSPECTS, [(job, -1, now, each) for job in going])
+    return await conn.fetch(RUNNABLE, [row[0] for row in due], now, most) if due else []
 
 
 async def lock_lanes(conn: Conn, ids: Iterable[int], *, skip: bool = False) -> dict[int, Lane]:

@@ -557,7 +557,7 @@ def upgrade() -> None:
         mysql_row_format="DYNAMIC",
     )
     create_index("suspects_due", "suspects", ["due"], unique=False)
-    create_index("suspects_job", "suspects", ["job"], unique=False)
+    create_index("suspects_job", "suspects", ["job", "due"], unique=False)
     create_table(
         "tasks",
         sa.Column("id", ID, autoincrement=False, nullable=False),
