@@ -1,5 +1,7 @@
 """What is kept, for how long, and what goes with a job: a few rows at a time, and nothing else."""
 
+import asyncio
+
 import pytest
 
 from fyke.core.ids import key16
@@ -171,3 +173,12 @@ async def test_a_large_job_is_cancelled_and_deleted_a_few_rows_at_a_time(rig: Ri
     assert (await rows_of(rig, job)).keys() <= {"finished"}
     assert await rig.value("SELECT coalesce(sum(queued), 0) FROM lanes") == 0
     await rig.check()
+
+
+async def test_processes_that_purge_the_same_job_do_not_stumble(rig: Rig) -> None:
+    for _ in range(12):
+        job = await rig.job(pages(3))
+        await rig.drain()
+        await delete(rig, job)
+        await asyncio.gather(purge_all(rig), purge_all(rig), purge_all(rig))
+        assert set(await rows_of(rig, job)) <= {"finished"}

@@ -122,6 +122,8 @@ async def absent(
 async def still_needed(conn: Conn, job: int) -> bool:
     """Whether there is no later whole listing that makes this job's needless."""
     rows = await conn.fetch("SELECT definition, source_kind, total FROM jobs WHERE id = $1", job)
+    if not rows:
+        return False  # another process was faster
     definition, kind, total = rows[0]
     if not total or not is_list(kind, await sources_of(conn, job)):
         return False
@@ -152,10 +154,12 @@ async def keep_listed(conn: Conn, job: int, limit: int) -> int:
 
 
 async def _known(conn: Conn, job: int, pages: Sequence[Row]) -> Sequence[Row]:
-    target = (await conn.fetch("SELECT target FROM jobs WHERE id = $1", job))[0][0]
+    target = await conn.fetch("SELECT target FROM jobs WHERE id = $1", job)
+    if not target:
+        return []  # another process was faster
     keyed = {key16(url): (job, seq - KEPT_PAGES, task, "listed", url) for seq, url, task in pages}
     known = await conn.fetch(
-        "SELECT url_key FROM snapshots WHERE url_key IN $1 AND target = $2", sorted(keyed), target
+        "SELECT url_key FROM snapshots WHERE url_key IN $1 AND target = $2", sorted(keyed), target[0][0]
     )
     return sorted(keyed[bytes(key)] for (key,) in known)
 

@@ -13,7 +13,7 @@ from asyncmy import errors
 
 from fyke.core.errors import DiskFull, StoreError
 from fyke.store.conn import BY, Conn, Row
-from fyke.store.retry import Again, retrying
+from fyke.store.retry import Again, Taken, retrying
 
 __all__ = ["MysqlDatabase"]
 
@@ -121,7 +121,9 @@ def as_ours(error: Exception) -> Exception:
     if isinstance(error, OSError | TimeoutError | errors.InterfaceError | EOFError):
         return Again()
     code = error.args[0] if error.args else 0
-    if code in (LOCK_WAIT, DEADLOCK, DUPLICATE, *GONE):
+    if code == DUPLICATE:
+        return Taken()
+    if code in (LOCK_WAIT, DEADLOCK, *GONE):
         return Again()
     if code in DISK_FULL:
         return DiskFull()

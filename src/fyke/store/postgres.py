@@ -9,7 +9,7 @@ import asyncpg
 
 from fyke.core.errors import DiskFull, StoreError
 from fyke.store.conn import BY, Conn, Row
-from fyke.store.retry import Again, retrying
+from fyke.store.retry import Again, Taken, retrying
 from fyke.store.types import array_type
 
 __all__ = ["PostgresDatabase"]
@@ -37,7 +37,6 @@ PASSING = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
-    asyncpg.UniqueViolationError,  # somebody else was first: this time it is seen
     asyncpg.IdleInTransactionSessionTimeoutError,
     OSError,
     TimeoutError,
@@ -175,6 +174,8 @@ class PostgresDatabase:
             try:
                 async with self.pool.acquire(timeout=30) as raw, raw.transaction(readonly=readonly):
                     return await work(PostgresConn(raw))
+            except asyncpg.UniqueViolationError as error:
+                raise Taken from error
             except PASSING as error:
                 raise Again from error
             except asyncpg.DiskFullError as error:
