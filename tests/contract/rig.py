@@ -12,12 +12,13 @@ from fyke.core.job import JobOptions
 from fyke.core.outcome import Effect, EndJob, Outcome, PageRow, Settled, Source, SourceRead, Verdict
 from fyke.core.task import Kind, LaneSpec, NewTask, Task, WorkerInfo
 from fyke.store.conn import Conn, Database, Row
-from fyke.store.jobs import Job, NewJob, cancel_job, create_job, get_job, resume_job
+from fyke.store.jobs import Job, NewJob, cancel_job, create_job, get_job
 from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue, upkeep
 from fyke.store.queue.activity import settle_activity
 from fyke.store.queue.add import lane_of
 from fyke.store.queue.audit import audit, audit_jobs
+from fyke.store.resume_job import resume_job
 from tests.contract.books import differences
 
 __all__ = ["Rig", "outcome", "page", "pages", "site"]
@@ -83,7 +84,7 @@ class Rig:
         return await self.database.write(lambda conn: cancel_job(conn, job))
 
     async def resume(self, job: int, options: JobOptions | None = None) -> Job:
-        found = await self.database.write(lambda conn: resume_job(conn, job, options))
+        found = await resume_job(self.database, job, lambda url: LaneSpec(url.split("/")[2]), options)
         await self.activity()
         return found
 

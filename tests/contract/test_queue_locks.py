@@ -9,8 +9,8 @@ import msgspec
 from fyke.core.outcome import AddTasks, Source, SourceRead, Verdict
 from fyke.core.task import Kind, Task
 from fyke.store.conn import Conn, Row
-from fyke.store.jobs import resume_job
 from fyke.store.queue.settle import settle
+from fyke.store.resume_job import resume_step
 from fyke.store.retry_job import retry_pages
 from tests.contract.rig import Rig, outcome, page, pages, site
 
@@ -78,7 +78,7 @@ async def test_a_job_is_resumed_with_the_lane_of_its_plan_locked_first(rig: Rig)
     job = await rig.job(sources=[sitemap("one", "a")])
     await rig.settle(outcome(await plan_of(rig), Verdict.SUCCEEDED))  # not read to its end
     await rig.drain()
-    assert in_order(await locks(rig, lambda conn: resume_job(conn, job)))
+    assert in_order(await locks(rig, lambda conn: resume_step(conn, job)))
     await rig.check()
 
 

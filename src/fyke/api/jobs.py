@@ -23,7 +23,8 @@ from fyke.core.job import ENDED, JobOptions
 from fyke.jobs.submit import JobRequest, discard, making
 from fyke.store.conn import Conn
 from fyke.store.delete_job import delete_job
-from fyke.store.jobs import Job, JobFilter, cancel_job, create_job, get_job, list_jobs, resume_job
+from fyke.store.jobs import Job, JobFilter, cancel_job, create_job, get_job, list_jobs
+from fyke.store.resume_job import resume_job
 from fyke.store.retry_job import retry_job
 
 __all__ = ["reading", "submitting"]
@@ -136,14 +137,11 @@ async def resume(services: Parts, job: JobId, body: ResumeBody | None = None) ->
     """Go on with a stopped, cancelled or failed job where it stopped, with other limits if given."""
     limits = body.options.given() if body is not None else {}
 
-    async def write(conn: Conn) -> JobShown:
-        options = _options.decode((await get_job(conn, job)).options)
-        changed = msgspec.structs.replace(options, **limits) if limits else None
-        return job_shown(await resume_job(conn, job, changed), await conn.now())
-
-    shown = await services.database.write(write, urgent=True)
+    found = await services.database.read(lambda conn: get_job(conn, job))
+    changed = msgspec.structs.replace(_options.decode(found.options), **limits) if limits else None
+    found = await resume_job(services.database, job, services.policies.lane_for, changed)
     services.queue.wake()
-    return reply(shown, 202)
+    return reply(job_shown(found, clock.now()), 202)
 
 
 @submitting.post("/{job_id}/retry", **gives(Retried, 202, "The failures run again.", conflicts=True))

@@ -28,7 +28,8 @@ from fyke.jobs.submit import JobRequest, Prepared, discard, file_lines, making
 from fyke.objects.protocol import ObjectStore
 from fyke.settings import Settings, no_file
 from fyke.store.exports import list_exports
-from fyke.store.jobs import Job, count_open, create_job, get_job, latest_of, resume_job
+from fyke.store.jobs import Job, count_open, create_job, get_job, latest_of
+from fyke.store.resume_job import resume_job
 from fyke.wiring import Engine, load_policies, open_base
 
 __all__ = ["Crawl", "bring_out", "crawl_once", "register", "request_for"]
@@ -262,7 +263,7 @@ async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
         return latest.id
     if latest is not None and latest.state == "stopped" and _raised(latest, prepared.options):
         _note(work, f"Going on with a crawl of {latest.source} that stopped at {latest.close_reason}.")
-        await base.database.write(lambda conn: resume_job(conn, latest.id, prepared.options))
+        await resume_job(base.database, latest.id, base.policies.lane_for, prepared.options)
         await _look_around(engine, latest, prepared, work)
         await discard(prepared, base.objects)
         base.queue.wake()

@@ -87,7 +87,7 @@ class Backlog:
         lanes = await lock_lanes(conn, {lane_of(task.lane) for task in tasks})
         band = (await conn.fetch("SELECT band FROM jobs WHERE id = $1", self.job))[0][0]
         now = await conn.now()
-        await write_tasks(conn, self.job, Plan(tasks, 0, 0, False, band), lanes, now)
+        await write_tasks(conn, self.job, Plan(tasks, band), lanes, now)
         await write_lanes(conn, lanes.values())
         await move_jobs(conn, now, {self.job: JobDelta(open=len(tasks))})
 

@@ -15,7 +15,7 @@ from fyke.store.conn import Conn, Row
 from fyke.store.queue.add import lane_of, plan_tasks, write_tasks
 from fyke.store.queue.lanes import BANDS
 from fyke.store.queue.progress import JobDelta, move_jobs
-from fyke.store.queue.sources import add_sources, begin_next, lanes_to_begin, plan_waits
+from fyke.store.queue.sources import add_sources, begin_next
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = [
@@ -25,19 +25,21 @@ __all__ = [
     "band_of",
     "cancel_job",
     "change_options",
+    "check_planned",
     "count_open",
     "create_job",
     "get_job",
     "known_urls",
     "latest_of",
     "list_jobs",
-    "resume_job",
+    "lock_job",
+    "set_budgets",
 ]
 
 COLUMNS = (
     "id, source_kind, source, definition, domain, target, options, state, phase, stop, close_reason,"
     " error_message, in_flight, open, planned, total, succeeded, failed, skipped, bytes, residential_bytes,"
-    " warnings, event_number, created_at, started_at, finished_at"
+    " warnings, links_left, event_number, created_at, started_at, finished_at"
 )
 MB = 1_000_000
 
@@ -67,6 +69,7 @@ class Job(Struct, frozen=True):
     bytes: int
     residential_bytes: int
     warnings: int
+    links_left: int
     event_number: int
     created_at: int
     started_at: int | None
@@ -115,7 +118,7 @@ async def create_job(conn: Conn, new: NewJob) -> int:
         plan = await plan_tasks(conn, identity, new.tasks)
         delta.open += await write_tasks(conn, identity, plan, lanes, now)
         delta.total += plan.pages
-        delta.close_reason = "max_urls" if plan.cut else None
+        delta.close_reason = "max_urls" if plan.left else None
     if new.sources:
         await add_sources(conn, identity, AddSources(new.sources))
         delta.open += int(await begin_next(conn, identity, 0, lanes, now))
@@ -213,7 +216,7 @@ async def latest_of(conn: Conn, definition: bytes) -> Job | None:
 async def cancel_job(conn: Conn, job: int) -> Job:
     """Hand out no more of the job's tasks; what runs may finish."""
     now = await conn.now()
-    found = await _lock(conn, job)
+    found = await lock_job(conn, job)
     if found.state not in ENDED and found.phase != "crawl":
         raise Conflict(f"the job is {found.state} and about to end: nothing of it can be cancelled any more")
     if found.state not in ("queued", "running"):
@@ -223,36 +226,10 @@ async def cancel_job(conn: Conn, job: int) -> Job:
     return await get_job(conn, job)
 
 
-async def resume_job(conn: Conn, job: int, options: JobOptions | None = None) -> Job:
-    """Go on where the job stopped, with other budgets if given."""
-    now = await conn.now()
-    lanes = await lock_lanes(conn, await lanes_to_begin(conn, job))
-    found = await _lock(conn, job)
-    if found.state not in ENDED:
-        raise Conflict(f"the job is {found.state}: only one that has ended can be resumed")
-    if found.state == "succeeded" or (not found.open and found.planned and found.close_reason != "max_urls"):
-        raise Conflict(f"the job is {found.state}: nothing is left to do; retry re-runs failures")
-    if options is not None:
-        check_planned(found, options)
-        await _set_budgets(conn, job, options)
-    await _reopen(conn, job)
-    delta = JobDelta()
-    if not found.planned and not await plan_waits(conn, job):
-        first = await conn.fetch(
-            "SELECT first_seq FROM sources WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1",
-            job,
-            ["reading", "waiting"],
-        )
-        delta.open += int(await begin_next(conn, job, first[0][0] if first else 0, lanes, now))
-    await write_lanes(conn, lanes.values())
-    await move_jobs(conn, now, {job: delta})
-    return await get_job(conn, job)
-
-
 async def change_options(conn: Conn, job: int, options: JobOptions) -> None:
     """Other budgets and formats for a job that has not ended."""
-    check_planned(await _lock(conn, job), options)
-    await _set_budgets(conn, job, options)
+    check_planned(await lock_job(conn, job), options)
+    await set_budgets(conn, job, options)
 
 
 async def known_urls(conn: Conn, job: int) -> set[bytes]:
@@ -276,28 +253,14 @@ def check_planned(job: Job, options: JobOptions) -> None:
         )
 
 
-async def _set_budgets(conn: Conn, job: int, options: JobOptions) -> None:
+async def set_budgets(conn: Conn, job: int, options: JobOptions) -> None:
     row = _new_row(job, NewJob("", "", b"", "", options), 0, 0)
     values = dict(zip(_NEW_COLUMNS, row, strict=True))
     names = ("options", "cap", "max_urls", "budget_bytes", "budget_residential", "time_limit")
     await conn.update("jobs", ("id",), names, [(job, *(values[n] for n in names))])
 
 
-async def _reopen(conn: Conn, job: int) -> None:
-    await conn.execute(
-        "UPDATE jobs SET state = 'running', phase = 'crawl', stop = NULL, close_reason = NULL,"
-        " error_message = NULL, finished_at = NULL, deadline_at = 0, lively = 1 WHERE id = $1",
-        job,
-    )
-    # Fresh time for the time limit: it counts from here on.
-    await conn.execute(
-        "UPDATE jobs SET deadline_at = $2 + time_limit WHERE id = $1 AND time_limit > 0",
-        job,
-        await conn.now(),
-    )
-
-
-async def _lock(conn: Conn, job: int) -> Job:
+async def lock_job(conn: Conn, job: int) -> Job:
     rows = await conn.fetch(f"SELECT {COLUMNS} FROM jobs WHERE id = $1 AND hidden = 0{{lock}}", job)
     if not rows:
         raise JobNotFound

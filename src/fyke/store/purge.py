@@ -31,6 +31,7 @@ TABLES = (
     ("pages", "seq"),
     ("changes", "seq"),
     ("seen", "url_key"),
+    ("links_left", "seq"),
     ("metrics", "at"),
     ("events", "number"),
     ("exports", "id"),

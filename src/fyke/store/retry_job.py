@@ -17,11 +17,11 @@ from fyke.core.page import ErrorClass
 from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.core.urls import host_of
 from fyke.store.conn import Conn, Database
-from fyke.store.jobs import resume_job
 from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.progress import JobDelta, move_jobs
 from fyke.store.queue.sources import lanes_to_begin
 from fyke.store.queue.sql import lock_lanes, write_lanes
+from fyke.store.resume_job import resume_step
 
 __all__ = ["ERROR_CLASSES", "failed_pages", "retry_job", "retry_pages"]
 
@@ -122,11 +122,11 @@ async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask], last: bool
         await conn.execute(
             "UPDATE pages SET state = 'queued' WHERE job = $1 AND seq IN $2", job, sorted(failed)
         )
-        count = await write_tasks(conn, job, Plan(again, 0, 0, False, band), lanes, now)
+        count = await write_tasks(conn, job, Plan(again, band), lanes, now)
         await write_lanes(conn, lanes.values())
         await move_jobs(conn, now, {job: JobDelta(open=count, failed=-count)})
     if last and state in ENDED:
         waiting = await conn.fetch("SELECT 1 FROM jobs WHERE id = $1 AND open > 0", job)
         if waiting:
-            await resume_job(conn, job)
+            await resume_step(conn, job)
     return len(again)

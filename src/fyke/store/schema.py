@@ -128,6 +128,7 @@ jobs = table(
     big("time_limit"),
     big("deadline_at"),
     number("warnings"),
+    big("links_left"),
     big("event_number"),
     small("hidden"),
     small("lively", 1),  # its queues may be active
@@ -262,6 +263,15 @@ seen = table(
     "seen",
     big("job", key=True),
     Column("url_key", KEY16, primary_key=True),
+    **BY_KEY,
+)
+
+links_left = table(  # what pages link to and the budget of URLs did not allow: a resume may
+    "links_left",
+    big("job", key=True),
+    big("seq", key=True),
+    text("url", null=False),
+    text("payload", null=False),
     **BY_KEY,
 )
 

@@ -16,20 +16,21 @@ from fyke.store.queue.activity import ACTIVE, room_for_active, with_more
 from fyke.store.queue.lanes import BANDS, Lane, turn_at
 from fyke.store.queue.sql import lock_lanes
 
-__all__ = ["Plan", "into_queues", "lane_of", "make_lanes", "plan_tasks", "write_tasks"]
+__all__ = ["Plan", "into_queues", "keep_left", "lane_of", "make_lanes", "plan_tasks", "write_tasks"]
 
 URGENT = -(1 << 40)  # the place of what comes before all pages of a job
+MOST_LEFT = 100_000  # links of a job that are kept: a site may have no end of them
 
 
 class Plan(Struct):
-    """What of the tasks asked for is really to be added. `room` is how many more the job may take;
-    `cut` says that some were left out for that."""
+    """What of the tasks asked for is really to be added. `left` are those that the job's budget of URLs
+    leaves out; `kept` is how many such links the job has already."""
 
     tasks: list[NewTask]
-    pages: int
-    room: int
-    cut: bool
     band: int
+    pages: int = 0
+    left: list[NewTask] = []
+    kept: int = 0
 
 
 @lru_cache(maxsize=65536)
@@ -44,10 +45,10 @@ def lane_of(spec: LaneSpec) -> int:
 async def plan_tasks(conn: Conn, job: int, tasks: Sequence[NewTask], added: int = 0) -> Plan:
     """Leave out URLs the job has seen, and what its budget of URLs does not allow; `added` is what it
     has been given and its row does not count yet. Locks the job."""
-    row = (await conn.fetch("SELECT total, max_urls, band FROM jobs WHERE id = $1{lock}", job))[0]
-    total, most, band = row
+    row = (await conn.fetch("SELECT total, max_urls, band, links_left FROM jobs WHERE id = $1{lock}", job))[0]
+    total, most, band, kept = row
     keyed: dict[bytes, NewTask] = {}
-    plan = Plan([], 0, most - total - added if most else 1 << 40, False, band)
+    plan = Plan([], band, kept=kept)
     for task in await _without_pending(conn, tasks):
         if task.kind == Kind.PAGE:
             keyed.setdefault(key16(task.url), task)
@@ -59,13 +60,28 @@ async def plan_tasks(conn: Conn, job: int, tasks: Sequence[NewTask], added: int 
         )
         for (key,) in known:
             del keyed[bytes(key)]
-        fresh = list(keyed.items())[: max(0, plan.room)]
-        plan.cut = len(fresh) < len(keyed)
-        plan.room -= len(fresh)
+        room = max(0, most - total - added) if most else len(keyed)
+        fresh = list(keyed.items())[:room]
+        plan.left = list(keyed.values())[room:]
         plan.pages = len(fresh)
         plan.tasks += [task for _, task in fresh]
         await conn.insert("seen", ("job", "url_key"), [(job, key) for key, _ in fresh])
     return plan
+
+
+async def keep_left(conn: Conn, job: int, plan: Plan, added: int) -> int:
+    """Keep the links that were left out: no list has them, and the pages that they stood on are done. How
+    many there were, also those that are too many to keep; `added` is what the job's row does not count yet.
+    """
+    kept = plan.left[: max(0, MOST_LEFT - plan.kept - added)]
+    await conn.insert("seen", ("job", "url_key"), [(job, key16(task.url)) for task in kept])
+    await conn.insert(
+        "links_left",
+        ("job", "seq", "url", "payload"),
+        [(job, task.seq, task.url, task.payload.decode()) for task in kept],
+        on="ignore",
+    )
+    return len(plan.left)
 
 
 async def write_tasks(conn: Conn, job: int, plan: Plan, lanes: dict[int, Lane], now: int) -> int:

@@ -26,7 +26,7 @@ FINISH_LANE = LaneSpec("fyke:finish", cap=4)
 COLUMNS = (
     "id, state, phase, stop, close_reason, error_message, in_flight, open, planned, total, succeeded,"
     " failed, skipped, bytes, residential_bytes, budget_bytes, budget_residential, deadline_at, warnings,"
-    " event_number, finished_at"
+    " links_left, event_number, finished_at"
 )
 WRITTEN = tuple(c for c in COLUMNS.split(", ") if not c.startswith(("id", "budget", "deadline")))
 LOCK = f"SELECT {COLUMNS} FROM jobs WHERE id IN $1 ORDER BY id {{lock}}"
@@ -46,6 +46,7 @@ class JobDelta(Struct):
     bytes: int = 0
     residential_bytes: int = 0
     warnings: int = 0
+    links_left: int = 0
     planned: bool | None = None
     close_reason: str | None = None
     ended: bool = False
@@ -84,6 +85,7 @@ class JobState(Struct):
     budget_residential: int
     deadline_at: int
     warnings: int
+    links_left: int
     event_number: int
     finished_at: int | None
 
@@ -97,6 +99,7 @@ class JobState(Struct):
         self.bytes += delta.bytes
         self.residential_bytes += delta.residential_bytes
         self.warnings += delta.warnings
+        self.links_left += delta.links_left
         if delta.planned is not None:
             self.planned = int(delta.planned)
         self.close_reason = delta.close_reason or self.close_reason
@@ -195,5 +198,5 @@ async def add_finish_tasks(conn: Conn, jobs: list[int], now: int) -> None:
         for job in jobs
     ]
     lanes: dict[int, Lane] = {}
-    await write_tasks(conn, 0, Plan(tasks, 0, 0, False, OWN_BAND), lanes, now)
+    await write_tasks(conn, 0, Plan(tasks, OWN_BAND), lanes, now)
     await write_lanes(conn, lanes.values())

@@ -25,7 +25,7 @@ from fyke.core.task import Kind, LaneSpec
 from fyke.store.conn import Conn, Row
 from fyke.store.effects import apply_effects
 from fyke.store.queue.activity import ACTIVE, with_more
-from fyke.store.queue.add import into_queues, lane_of, make_lanes, plan_tasks, write_tasks
+from fyke.store.queue.add import into_queues, keep_left, lane_of, make_lanes, plan_tasks, write_tasks
 from fyke.store.queue.claim import LEASE
 from fyke.store.queue.lanes import Lane, slow
 from fyke.store.queue.progress import JobDelta, move_jobs
@@ -156,8 +156,10 @@ async def _add_tasks(conn: Conn, work: Work) -> None:
                 plan = await plan_tasks(conn, row.job, effect.tasks, delta.total)
                 delta.open += await write_tasks(conn, row.job, plan, work.lanes, work.now)
                 delta.total += plan.pages
-                if plan.cut:
+                if plan.left:
                     delta.close_reason = "max_urls"
+                    if row.kind == Kind.PAGE:  # a source is read again when the job goes on
+                        delta.links_left += await keep_left(conn, row.job, plan, delta.links_left)
 
 
 async def _move_plans(conn: Conn, work: Work) -> None:

@@ -113,5 +113,5 @@ async def begin_next(conn: Conn, job: int, first_seq: int, lanes: dict[int, Lane
     if lane_of(lane) not in lanes:
         lanes.update(await lock_lanes(conn, [lane_of(lane)]))
     task = NewTask(Kind.PLAN, number, lane, url=location, payload=payload)
-    await write_tasks(conn, job, Plan([task], 0, 0, False, band), lanes, now)
+    await write_tasks(conn, job, Plan([task], band), lanes, now)
     return True
