@@ -21,6 +21,7 @@ from fyke.core.queue import Queue
 from fyke.core.retry import RetryPolicy
 from fyke.core.task import Batch, JobInfo, WorkerInfo
 from fyke.engine.failure import outcome_of, told
+from fyke.engine.lookahead import Lookahead
 from fyke.engine.metrics import EngineMetrics
 from fyke.engine.settling import Held, Settler
 
@@ -37,7 +38,7 @@ class WorkerOptions(Struct, frozen=True):
 
     info: WorkerInfo
     concurrency: int = 64
-    ahead: int = 64  # tasks claimed beyond those that run
+    ahead: int = 64  # tasks claimed beyond those that run, at most
     grace: float = 30.0
     task_limit: float = 600.0
     retry: RetryPolicy = RetryPolicy()
@@ -76,6 +77,7 @@ class Worker:
         self.suspects = False
         self.stopping = False
         self._room = asyncio.Event()
+        self._lookahead = Lookahead(options.ahead, monotonic())
         self.settler = Settler(queue, self.held, options.retry, metrics, self._room)
         self._renewing = asyncio.Lock()
         self._loops: list[asyncio.Task[None]] = []
@@ -147,11 +149,14 @@ class Worker:
     # --- claiming ---
 
     async def _claim_forever(self) -> None:
-        most = self.options.concurrency + self.options.ahead
-        least = max(1, self.options.concurrency // 8)
         news = self.queue.subscribe()
         while True:
             news.clear()
+            ahead = self._lookahead.look(monotonic())
+            most = self.options.concurrency + ahead
+            least = max(
+                1, min(self.options.concurrency, ahead) // 8
+            )  # a claim for one costs as much as for many
             # What is done and not yet settled is no work any more, but not without end.
             room = min(most - self.running - len(self.waiting), 2 * most - len(self.held))
             if self.problem is not None or (self.suspects and self.held) or room < least:
@@ -195,7 +200,7 @@ class Worker:
             held = self.waiting.pop(0)
             self.running += 1
             held.runner = asyncio.create_task(self._run(held))
-        if len(self.waiting) <= self.options.ahead // 2:
+        if len(self.waiting) <= self._lookahead.tasks // 2:
             self._room.set()
 
     # --- running ---
@@ -231,6 +236,7 @@ class Worker:
             return
         held.runner = None
         self.running -= 1
+        self._lookahead.ended()
         if not self.stopping:
             self._start_waiting()
 
