@@ -364,6 +364,23 @@ async def test_a_fetch_that_is_cancelled_leaves_a_working_client(
     assert isinstance(await client.fetch(Request(server.url("/ok"))), Page)
 
 
+@pytest.mark.parametrize(("once", "most"), [(True, 1), (False, 2)])
+async def test_what_gets_no_answer_on_a_kept_connection_is_not_asked_for_at_any_rate(
+    server: HostileServer, once: bool, most: int
+) -> None:
+    """libcurl would ask again at once, up to five times."""
+    client = HttpClient(Guard(["127.0.0.0/8"]), Limits())
+    await client.start()
+    ok = Request(server.url("/ok"))
+    await asyncio.gather(*(client.fetch(ok) for _ in range(6)))  # connections to be kept
+    failed = await client.fetch(Request(server.url("/no-answer")), replace(PAGES, once=once))
+    assert isinstance(failed, Failed)
+    assert failed.error_class == ErrorClass.CONNECTION_LOST
+    assert server.requests["/no-answer"] == most
+    assert isinstance(await client.fetch(ok), Page)
+    await client.stop()
+
+
 async def test_stopping_ends_what_runs_and_twice_is_safe(server: HostileServer) -> None:
     client = HttpClient(Guard(["127.0.0.0/8"]), Limits())
     await client.start()

@@ -149,6 +149,7 @@ class HttpClient:
             inflated_bytes=options.max_inflated or self._limits.inflated_bytes,
             truncate=options.truncate,
             gunzip=options.gunzip,
+            once=options.once,
         )
         if plain:
             if len(self._asks) >= MOST_ASKS:

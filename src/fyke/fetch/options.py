@@ -31,7 +31,8 @@ class FetchOptions(Struct, frozen=True, kw_only=True):
     another is refused before its body is loaded. `may_follow` is asked before each redirect, with the
     URL redirected from and the one redirected to; when it says no, the redirect itself is the page.
     `truncate` takes what fits instead of failing on a body that is too large. `gunzip` inflates a body
-    that is a gzip file, whatever its headers say."""
+    that is a gzip file, whatever its headers say. `once` lets a request be lost that gets no answer on a
+    connection kept from before; without it, it is sent again at once."""
 
     accept: str = "*/*"
     types: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class FetchOptions(Struct, frozen=True, kw_only=True):
     max_inflated: int = 0
     truncate: bool = False
     gunzip: bool = False
+    once: bool = False
     may_follow: Callable[[str, str], bool] | None = None
 
 

@@ -19,9 +19,12 @@ from fyke.fetch.received import received
 __all__ = ["Ask", "Transfer"]
 
 BUFFER: Final = 64 * 1024
+MOST_ASKED: Final = 2  # the server may have closed the first connection before it was asked
 HIGH_WATER: Final = 16  # chunks (of 16 KiB) of a stream that wait to be read
 NO_SOCKET: Final[int] = pycurl.SOCKET_BAD
 PAUSE: Final[int] = pycurl.WRITEFUNC_PAUSE
+PROCEED: Final[int] = pycurl.PREREQFUNC_OK
+ABORT: Final[int] = pycurl.PREREQFUNC_ABORT
 SWALLOWED: Final = 64 * 1024  # of the body of a redirect: enough to keep the connection
 FRAMED: Final = (
     256 * 1024
@@ -37,6 +40,7 @@ class Ask(Struct, frozen=True, gc=False):
     inflated_bytes: int
     truncate: bool
     gunzip: bool
+    once: bool
 
 
 class Transfer:
@@ -58,6 +62,7 @@ class Transfer:
         self._resuming = False
         self.on_chunk: Callable[[], None] | None = None  # set for a stream: chunks stay raw and are fetched
         self.inflater: Inflater | None = None
+        self._asked = 0
         self._unconnected: Problem | None = None  # why an address of the host was passed over
         self._host = ""
         self._ask: Ask
@@ -83,6 +88,7 @@ class Transfer:
             (pycurl.CONNECTTIMEOUT_MS, int(self._limits.connect * 1000)),
             (pycurl.DNS_CACHE_TIMEOUT, options.dns_ttl),
             (pycurl.OPENSOCKETFUNCTION, self._open_socket),
+            (pycurl.PREREQFUNCTION, self._before_request),
             (pycurl.HEADERFUNCTION, self.lines.append),
             (pycurl.WRITEFUNCTION, self._on_body),
         ):
@@ -102,6 +108,7 @@ class Transfer:
         self._received_before = None
         self.truncated = False
         self.paused = False
+        self._asked = 0
         self._unconnected = None
         self._host = host
         self._ask = ask
@@ -216,6 +223,15 @@ class Transfer:
         except OSError as error:  # no descriptors left, no IPv6
             self._unconnected = self._unconnected or (ErrorClass.CONNECT, f"no socket: {error.strerror}")
             return NO_SOCKET
+
+    def _before_request(self, *_: object) -> int:
+        """Called by libcurl before it sends the request: also before it sends it again, up to five times,
+        where a kept connection ended without an answer."""
+        self._asked += 1
+        if self._asked > 1 and (self._ask.once or self._asked > MOST_ASKED):
+            self.problem = (ErrorClass.CONNECTION_LOST, "the connection was closed without an answer")
+            return ABORT
+        return PROCEED
 
     def _begin(self) -> Head:
         """Look at the head, before the first byte of the body is taken."""

@@ -61,6 +61,7 @@ class Trip:
             inflated_bytes=ask.inflated_bytes,
             truncate=ask.truncate,
             gunzip=ask.gunzip,
+            once=ask.once,
         )
 
     def redirect(self, head: Head, target: str, most: int, admits: Callable[[str], bool]) -> Problem | bool:

@@ -106,7 +106,7 @@ class PageHandler:
         self._robots = parts.robots
         self._client = parts.client
         self._sites: dict[str, _Site] = {}
-        self._fetch_options: dict[str | None, FetchOptions] = {}
+        self._fetch_options: dict[tuple[str | None, bool], FetchOptions] = {}
         self._job_options: dict[bytes, JobOptions] = {}
         self._log = PageLog()
 
@@ -146,12 +146,13 @@ class PageHandler:
     def _site(self, url: str) -> _Site:
         host = host_of(url)
         policy = self._parts.policies.policy_for(host)
-        options = self._fetch_options.get(policy.user_agent)
+        limited = policy.delay > 0  # what is sent again at once has no turn in such a lane
+        options = self._fetch_options.get((policy.user_agent, limited))
         if options is None:
             options = msgspec.structs.replace(
-                PAGES, user_agent=policy.user_agent, may_follow=self._may_follow
+                PAGES, user_agent=policy.user_agent, once=limited, may_follow=self._may_follow
             )
-            self._fetch_options[policy.user_agent] = options
+            self._fetch_options[policy.user_agent, limited] = options
         site = _Site(host, policy, policy.robots == "obey", bool(policy.hours), options)
         if len(self._sites) >= SITES:
             self._sites.clear()
