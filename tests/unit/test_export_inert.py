@@ -7,6 +7,9 @@ from fyke.export.inert import inert, restore
 LEGITIMATE = [
     "",
     "-5.00",
+    "-1.5e3",
+    "-1e-5",
+    "+2.5E10",
     "+5 %",
     "-50%",
     "-5,00 €",

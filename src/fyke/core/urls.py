@@ -1,6 +1,7 @@
 """URLs as a browser reads them: parsed by the WHATWG rules, compared in canonical form."""
 
 import re
+import string
 
 import can_ada
 
@@ -9,6 +10,8 @@ from fyke.core.errors import InvalidUrl
 __all__ = ["canonical", "host_of", "join", "origin_of", "why_unreadable"]
 
 MAX_LENGTH = 8192
+ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 ZONE = re.compile(r"[^?#]*?//[^/?#]*\[[0-9A-Fa-f:.]+%")
 
 
@@ -35,14 +38,18 @@ def why_unreadable(url: str) -> str:
 
 def canonical(url: str) -> str:
     """The form in which two spellings of one address are equal: lower-case host, no default port,
-    no fragment, dots resolved. Query order is kept: it can matter. Raises InvalidUrl."""
+    no fragment, dots resolved, nothing escaped that need not be, no empty query. Query order is kept: it
+    can matter. Raises InvalidUrl."""
     parsed = _parse(url)
     parsed.hash = ""
-    return str(parsed.href)
+    href = str(parsed.href)
+    if href.endswith("?"):
+        href = href[:-1]
+    return ESCAPE.sub(_escape, href) if "%" in href else href
 
 
 def join(base: str, url: str) -> str:
-    """`url` as seen on the page `base`, canonical."""
+    """`url` as seen on the page `base`, without its fragment, escaped as it was."""
     parsed = _parse(url, base)
     parsed.hash = ""
     return str(parsed.href)
@@ -56,3 +63,9 @@ def host_of(url: str) -> str:
 def origin_of(url: str) -> str:
     """Scheme, host and port of a canonical URL."""
     return str(_parse(url).origin)
+
+
+def _escape(match: re.Match[str]) -> str:
+    """Letters, digits and `-._~` stand for themselves; of the others, hex digits are in capitals."""
+    character = chr(int(match[1], 16))
+    return character if character in UNRESERVED else match[0].upper()

@@ -51,7 +51,9 @@ ENDS: Final = {";": re.compile("[;\r\n]"), "\t": re.compile("[\t\r\n]")}
 LINE_END: Final = re.compile("[\r\n]")
 MARKED: Final = re.compile(rf"(?<=[{BREAKS}])'++")
 
-NUMBER: Final = re.compile(r"[+-]\s?[^\w\s(]?\s?\d[\d.,'\s]*+(?:%|[^\w\s(]|[A-Za-z]{1,3}\b)?\s?").fullmatch
+NUMBER: Final = re.compile(
+    r"[+-]\s?[^\w\s(]?\s?\d[\d.,'\s]*+(?:[eE][+-]?\d{1,3})?(?:%|[^\w\s(]|[A-Za-z]{1,3}\b)?\s?"
+).fullmatch
 PHONE: Final = re.compile(r"\+(?=(?:\D*+\d){6})(?!(?:\D*+\d){16})[\d\s().\-/\u2010-\u2015]++").fullmatch
 
 # A function's name directly before its parenthesis; or apart from it, unless only words stand within.
