@@ -30,6 +30,7 @@ __all__ = ["Worker", "WorkerOptions"]
 log = structlog.get_logger("fyke.worker")
 
 TOO_LATE = 0.5  # of an interval
+GOODBYE = 5.0  # seconds for a queue that may not answer any more
 AWAY = 2 * SECOND  # a task that found no database rests
 
 
@@ -113,7 +114,8 @@ class Worker:
         await _end(settling)
         await _end(renewing)
         try:
-            await self.queue.close_lease(self.lease)
+            async with asyncio.timeout(GOODBYE):
+                await self.queue.close_lease(self.lease)
         except Exception as error:  # it runs out by itself
             log.warning("lease_left_open", error=type(error).__name__, reason=str(error))
 
@@ -142,7 +144,8 @@ class Worker:
         if not ids:
             return
         try:
-            await self.queue.hand_back(self.lease, ids)
+            async with asyncio.timeout(GOODBYE):
+                await self.queue.hand_back(self.lease, ids)
         except Exception as error:  # whatever it is, what runs must be ended and settled all the same
             log.warning("not_handed_back", tasks=len(ids), error=type(error).__name__, reason=str(error))
 

@@ -30,7 +30,7 @@ ROWS = 250  # in one statement
 MOST_IDLE = 8  # seconds that the server waits for the next statement
 # Seconds. The driver has no limit of its own that holds in a network that carries nothing any more: at its
 # `read_timeout` it says goodbye, and waits until that has been sent.
-LONGEST_COMMAND, LONGEST_CONNECT = 60.0, 30.0
+LONGEST_COMMAND, LONGEST_CONNECT, LONGEST_GOODBYE = 60.0, 10.0, 2.0
 
 
 @lru_cache(maxsize=512)
@@ -183,7 +183,7 @@ class MysqlDatabase:
             pool, self.pool = self.pool, None
             pool.close()
             try:
-                async with asyncio.timeout(self.longest_connect):
+                async with asyncio.timeout(LONGEST_GOODBYE):
                     await pool.wait_closed()
             except TimeoutError:
                 pool.terminate()
@@ -203,7 +203,7 @@ class MysqlDatabase:
                     raw = await self.pool.acquire()
             except (errors.MySQLError, OSError, TimeoutError) as error:
                 raise as_ours(error) from error
-            whole = False
+            usable = False
             try:
                 async with raw.cursor() as cursor:
                     conn = MysqlConn(cursor, self.longest_command)
@@ -213,22 +213,24 @@ class MysqlDatabase:
                     result = await work(conn)
                 async with asyncio.timeout(self.longest_command):
                     await raw.commit()
-                whole = True
+                usable = True
                 return result
             except (errors.MySQLError, OSError, TimeoutError, EOFError) as error:
+                usable = isinstance(error, errors.MySQLError) and await self._rolled_back(raw)
                 raise as_ours(error) from error
-            finally:
-                await self._give_back(raw, whole)
+            finally:  # also when the work raises, or is cancelled
+                if not usable:
+                    raw.close()
+                if self.pool is not None:
+                    self.pool.release(raw)
 
         return await retrying(attempt)
 
-    async def _give_back(self, raw: Any, whole: bool) -> None:
-        """A connection whose transaction did not end well is rolled back, or closed if it cannot be."""
-        if not whole:
-            try:
-                async with asyncio.timeout(self.longest_command):
-                    await raw.rollback()
-            except (errors.MySQLError, OSError, EOFError, RuntimeError):
-                raw.close()
-        if self.pool is not None:
-            self.pool.release(raw)
+    async def _rolled_back(self, raw: Any) -> bool:
+        """Whether a connection can be used again after the server has refused something."""
+        try:
+            async with asyncio.timeout(LONGEST_GOODBYE):
+                await raw.rollback()
+        except (errors.MySQLError, OSError, EOFError, RuntimeError):
+            return False
+        return True

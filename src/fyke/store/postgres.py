@@ -1,7 +1,9 @@
 """PostgreSQL through asyncpg: bulk statements are made of arrays."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -25,6 +27,7 @@ _PARAMETER = re.compile(r"\$(\d)")
 
 # A process that is stopped in the middle of a transaction must not keep its locks: ms.
 MOST_IDLE = 8_000
+LONGEST_GOODBYE = 2.0  # seconds
 
 PASSING = (
     asyncpg.DeadlockDetectedError,
@@ -159,7 +162,11 @@ class PostgresDatabase:
     async def close(self) -> None:
         if self.pool is not None:
             pool, self.pool = self.pool, None
-            await pool.close()
+            try:
+                async with asyncio.timeout(LONGEST_GOODBYE):
+                    await pool.close()
+            except TimeoutError:
+                pool.terminate()
 
     async def read(self, work: Callable[[Conn], Awaitable[T]]) -> T:
         return await self._run(work, readonly=True)
@@ -172,7 +179,7 @@ class PostgresDatabase:
             if self.pool is None:
                 raise StoreError("the database is closed")
             try:
-                async with self.pool.acquire(timeout=30) as raw, raw.transaction(readonly=readonly):
+                async with self.pool.acquire(timeout=30) as raw, _transaction(raw, readonly):
                     return await work(PostgresConn(raw))
             except asyncpg.UniqueViolationError as error:
                 raise Taken from error
@@ -184,3 +191,21 @@ class PostgresDatabase:
                 raise StoreError(f"PostgreSQL: {error}") from error
 
         return await retrying(attempt)
+
+
+@asynccontextmanager
+async def _transaction(raw: "asyncpg.pool.PoolConnectionProxy[Any]", readonly: bool) -> AsyncIterator[None]:
+    """Rolled back when the work fails; where it was given up, or the server is gone, nobody is asked any
+    more: the connection is cut, and the server rolls back by itself."""
+    transaction = raw.transaction(readonly=readonly)
+    try:
+        await transaction.start()
+        yield
+        await transaction.commit()
+    except (asyncio.CancelledError, OSError, TimeoutError, asyncpg.InterfaceError):
+        raw.terminate()
+        raise
+    except BaseException:
+        if not raw.is_closed():
+            await transaction.rollback()
+        raise

@@ -5,6 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from fyke.core.clock import monotonic
 from fyke.core.errors import StoreBusy, StoreError
 
 __all__ = ["Again", "Taken", "retrying"]
@@ -12,6 +13,7 @@ __all__ = ["Again", "Taken", "retrying"]
 T = TypeVar("T")
 ATTEMPTS = 8
 ATTEMPTS_AT_KEYS = 5
+PATIENCE = 30.0  # seconds after which there is no further attempt
 
 
 class Again(Exception):
@@ -25,7 +27,7 @@ class Taken(Again):
 
 async def retrying(attempt: Callable[[], Awaitable[T]]) -> T:
     """Run `attempt` until it does not raise Again; deadlocks pass at once, restarts within seconds."""
-    taken = 0
+    taken, began = 0, monotonic()
     for number in range(ATTEMPTS):
         try:
             return await attempt()
@@ -34,5 +36,8 @@ async def retrying(attempt: Callable[[], Awaitable[T]]) -> T:
             taken += isinstance(again, Taken)
             if taken == ATTEMPTS_AT_KEYS:
                 raise StoreError(f"the database refuses it: {again.__cause__}") from again
+            if monotonic() - began > PATIENCE:
+                break
             await asyncio.sleep(min(2.0, 0.005 * 3**number) * (0.5 + random.random()))  # noqa: S311 - jitter
-    raise StoreBusy(f"the database did not answer: {last.__cause__}") from last
+    cause = last.__cause__
+    raise StoreBusy(f"the database did not answer: {str(cause) or type(cause).__name__}") from last
