@@ -44,6 +44,7 @@ from fyke.politeness.policies import Policies
 from fyke.politeness.robots import Robots
 from fyke.settings import Settings
 from fyke.store.conn import Conn, Database
+from fyke.store.exports import Export, register_made
 from fyke.store.migrate import check, head, migrate
 from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue
@@ -76,8 +77,11 @@ class Base(Struct):
     async def submit(self, request: JobRequest) -> Prepared:
         return await prepare(request, self.policies, self.guard, self.objects)
 
-    async def export(self, job: int, type: str, format: str) -> SaveExport:
-        return await export_job(self.export_parts(), job, type, format)
+    async def export(self, job: int, type: str, format: str) -> Export:
+        async def register(made: SaveExport) -> Export:
+            return await self.database.write(lambda conn: register_made(conn, made))
+
+        return await export_job(self.export_parts(), job, type, format, register)
 
     def export_parts(self) -> ExportParts:
         write = partial(export.write, objects=kept_bodies(self.settings, self.objects))

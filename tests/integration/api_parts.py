@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx
 import uvicorn
@@ -16,11 +16,11 @@ from prometheus_client import CollectorRegistry
 from fyke.api.app import create_app
 from fyke.api.auth import digest_of, new_token
 from fyke.api.services import EngineHealth
-from fyke.core.outcome import Effect, Outcome, SaveExport, Verdict
+from fyke.core.outcome import Effect, Outcome, Verdict
 from fyke.core.task import Batch, Task, WorkerInfo
 from fyke.egress.guard import Guard
 from fyke.export import write as export
-from fyke.jobs.export import ExportParts, make_export
+from fyke.jobs.export import ExportParts, Register, export_job
 from fyke.jobs.submit import JobRequest, Prepared, prepare
 from fyke.objects.local import LocalObjects
 from fyke.politeness.policies import Policies
@@ -32,6 +32,7 @@ from fyke.store.migrate import migrate
 from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue
 
+T = TypeVar("T")
 EVERYWHERE = ["0.0.0.0/0", "::/0", "localhost"]
 
 
@@ -74,8 +75,8 @@ class Parts:
     async def submit(self, request: JobRequest) -> Prepared:
         return await prepare(request, self.policies, self.guard, self.objects)
 
-    async def write_export(self, job: int, type: str, format: str) -> SaveExport:
-        return await make_export(self.export_parts(), job, type, format)
+    async def export(self, job: int, type: str, format: str, register: Register[T]) -> T:
+        return await export_job(self.export_parts(), job, type, format, register)
 
     def export_parts(self) -> ExportParts:
         write = partial(export.write, objects=self.objects)

@@ -16,10 +16,11 @@ from fyke.api.openapi import gives, gives_file
 from fyke.api.requests import ExportBody, ListQuery
 from fyke.api.services import Services
 from fyke.api.views import ExportShown, export_shown, filename_of
+from fyke.core.outcome import SaveExport
 from fyke.export.write import MEDIA_TYPES
-from fyke.jobs.export import check_kept
 from fyke.store.conn import Conn
-from fyke.store.exports import Export, get_export, list_exports, register_export
+from fyke.store.exports import Export, get_export, list_exports, register_made
+from fyke.store.idempotency import Answer
 from fyke.store.jobs import get_job
 
 __all__ = ["reading", "submitting"]
@@ -70,14 +71,14 @@ async def make(
     asked = recognised(request, key, body)
     answer = await earlier(services, asked)
     if answer is None:
-        check_kept(await services.database.read(lambda conn: get_job(conn, job)), body.type, body.format)
-        made = await services.write_export(job, body.type, body.format)
 
-        async def register(conn: Conn) -> ExportShown:
-            await get_job(conn, job)
-            return export_shown(await register_export(conn, made))
+        async def register(made: SaveExport) -> Answer:
+            async def take_up(conn: Conn) -> ExportShown:
+                return export_shown(await register_made(conn, made))
 
-        answer = await created(services, asked, register)
+            return await created(services, asked, take_up)
+
+        answer = await services.export(job, body.type, body.format, register)
     return answered(answer)
 
 

@@ -1,12 +1,12 @@
 """What the API calls. Whoever starts a server hands these over, started, and stops them afterwards."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
 
-from fyke.core.outcome import SaveExport
+from fyke.jobs.export import Register
 from fyke.jobs.submit import JobRequest, Prepared
 from fyke.objects.protocol import ObjectStore, Readable
 from fyke.politeness.policies import Policies
@@ -15,6 +15,7 @@ from fyke.store.conn import Database
 
 __all__ = ["UNWRITTEN", "EngineHealth", "Services", "Waiting", "Waking", "unwritten"]
 
+T = TypeVar("T")
 
 UNWRITTEN: Final = "results cannot be written"  # how the problem begins that stops every job
 
@@ -82,8 +83,8 @@ class Services(Protocol):
         """Check what is asked for, and make a job of it; nothing is in the database yet."""
         ...
 
-    async def write_export(self, job: int, type: str, format: str) -> SaveExport:
-        """Write an export of what the job has so far; the row that registers it is for the caller."""
+    async def export(self, job: int, type: str, format: str, register: Register[T]) -> T:
+        """Make an export of what the job has so far; what `register` gives, which takes it up."""
         ...
 
     async def health(self) -> EngineHealth: ...

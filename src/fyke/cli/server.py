@@ -5,7 +5,7 @@ import contextlib
 import socket
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from prometheus_client import CollectorRegistry
@@ -16,11 +16,10 @@ from fyke.api.services import UNWRITTEN, EngineHealth
 from fyke.cli.admin_key import ensure_admin_key
 from fyke.cli.announce import Announced, Place
 from fyke.core.errors import Conflict
-from fyke.core.outcome import SaveExport
 from fyke.core.queue import Share
 from fyke.engine.lifecycle import Service, Stack
 from fyke.fleet.processes import WorkerProcesses
-from fyke.jobs.export import make_export
+from fyke.jobs.export import Register, export_job
 from fyke.jobs.submit import JobRequest, Prepared
 from fyke.objects.protocol import ObjectStore, Readable
 from fyke.politeness.policies import Policies
@@ -31,6 +30,8 @@ from fyke.store.queue import SqlQueue
 from fyke.wiring import Base, Engine, kept_bodies
 
 __all__ = ["Server"]
+
+T = TypeVar("T")
 
 
 class Quiet(uvicorn.Server):
@@ -157,8 +158,8 @@ class Behind:
     async def submit(self, request: JobRequest) -> Prepared:
         return await self.base.submit(request)
 
-    async def write_export(self, job: int, type: str, format: str) -> SaveExport:
-        return await make_export(self.base.export_parts(), job, type, format)
+    async def export(self, job: int, type: str, format: str, register: Register[T]) -> T:
+        return await export_job(self.base.export_parts(), job, type, format, register)
 
     async def health(self) -> EngineHealth:
         if self.engine is None:

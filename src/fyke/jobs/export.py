@@ -5,23 +5,24 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from fyke.core import clock
-from fyke.core.errors import Conflict, UnknownName
+from fyke.core.errors import Conflict, JobNotFound, UnknownName
 from fyke.core.ids import new_id, public
 from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES, JobOptions
 from fyke.core.outcome import SaveExport
 from fyke.objects.protocol import ObjectStore
 from fyke.store.conn import Conn, Database
-from fyke.store.exports import register_export
 from fyke.store.jobs import Job, get_job
 from fyke.store.pages import read_changes, read_pages
 
-__all__ = ["ExportParts", "Written", "check_kept", "export_job", "export_prefix", "exports_of", "make_export"]
+__all__ = ["ExportParts", "Register", "Written", "export_job", "export_prefix", "exports_of", "make_export"]
+
+T = TypeVar("T")
 
 ROWS: Final = 1000
 WARC: Final = "warc"  # whole pages: of the full export alone
@@ -38,6 +39,7 @@ class Written(Protocol):
 
 
 Write = Callable[[str, str, AsyncIterator[Sequence[Any]], Path], Awaitable[Written]]
+Register = Callable[[SaveExport], Awaitable[T]]
 
 
 class ExportParts(Struct, frozen=True):
@@ -65,7 +67,7 @@ def exports_of(formats: Iterable[str]) -> list[tuple[str, str]]:
     ]
 
 
-def check_kept(job: Job, kind: str, format: str) -> None:
+def _check_kept(job: Job, kind: str, format: str) -> None:
     """Refuse a warc of a job whose bodies have not been kept: it would be empty."""
     if (kind, format) != ("full", WARC):
         return
@@ -93,12 +95,17 @@ async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> S
     return SaveExport(job, new_id(), kind, format, key, written.bytes, written.rows, clock.now())
 
 
-async def export_job(parts: ExportParts, job: int, kind: str, format: str) -> SaveExport:
-    """Make an export on demand, of whatever the job has by now, and register it."""
-    check_kept(await parts.database.read(lambda conn: get_job(conn, job)), kind, format)
+async def export_job(parts: ExportParts, job: int, kind: str, format: str, register: Register[T]) -> T:
+    """Make an export on demand, of whatever the job has by now. `register` takes it up, in a transaction of
+    the caller's (see store.exports.register_made). If the job has been deleted by then, so are its exports,
+    and this one was perhaps too late for that: it goes again."""
+    _check_kept(await parts.database.read(lambda conn: get_job(conn, job)), kind, format)
     export = await make_export(parts, job, kind, format)
-    await parts.database.write(lambda conn: register_export(conn, export))
-    return export
+    try:
+        return await register(export)
+    except JobNotFound:
+        await parts.objects.delete(export.object)
+        raise
 
 
 async def _batches(database: Database, job: int, kind: str) -> AsyncIterator[Sequence[Any]]:

@@ -133,7 +133,7 @@ async def _made(folder: str, database_url: str, job: str, kind: str, format: str
         seconds = monotonic() - began
     finally:
         await base.stop()
-    return Made(seconds, peak_mb(), export.rows, export.size)
+    return Made(seconds, peak_mb(), export.row_count, export.size_bytes)
 
 
 def _yardstick(path: Path, rows: int) -> float:

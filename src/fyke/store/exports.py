@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from fyke.core.errors import ExportNotFound
+from fyke.core.errors import ExportNotFound, JobNotFound
 from fyke.core.outcome import SaveExport
 from fyke.store.conn import Conn
 
-__all__ = ["Export", "get_export", "list_exports", "register_export"]
+__all__ = ["Export", "get_export", "list_exports", "register_export", "register_made"]
 
 COLUMNS = "e.id, e.job, e.type, e.format, e.object, e.size_bytes, e.row_count, e.created_at"
 # Not NOT EXISTS, which MySQL answers from a list of all jobs.
@@ -66,3 +66,12 @@ async def register_export(conn: Conn, made: SaveExport) -> Export:
         [row],
     )
     return Export(*row)
+
+
+async def register_made(conn: Conn, made: SaveExport) -> Export:
+    """Take up an export that was made on demand; JobNotFound when its job has been deleted meanwhile. The
+    job is locked: its deletion was before, or finds the row."""
+    export = await register_export(conn, made)  # first, as settling has it: exports, then jobs
+    if not await conn.fetch("SELECT 1 FROM jobs WHERE id = $1 AND hidden = 0{lock}", made.job):
+        raise JobNotFound
+    return export

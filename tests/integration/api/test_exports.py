@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,7 +11,11 @@ import pytest
 
 from fyke.core.ids import from_public
 from fyke.core.outcome import SaveExport
+from fyke.objects.local import LocalObjects
+from fyke.objects.protocol import ObjectNotFound
+from fyke.store.delete_job import delete_job
 from fyke.store.exports import register_export
+from fyke.store.purge import purge
 from tests.integration.api.test_envelope import fields_of, problem_of
 from tests.integration.api.world import World, data_of
 
@@ -85,6 +90,26 @@ async def test_made_while_the_job_runs(fyke: World) -> None:
     fyke.shop.door.set()
     await fyke.ended(running)
     assert (await make(fyke, running, "full", "csv"))["row_count"] == 2
+
+
+async def test_one_whose_job_is_deleted_meanwhile_leaves_nothing(
+    fyke: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the job has been removed before the file becomes an object."""
+    job = (await fyke.crawl(fyke.shop.products(1)))["id"]
+    database, put_file = fyke.server.database, LocalObjects.put_file
+
+    async def late(objects: LocalObjects, key: str, path: Path) -> None:
+        await database.write(lambda conn: delete_job(conn, from_public(job)))
+        while (await database.write(purge)).more:
+            pass
+        await put_file(objects, key, path)
+
+    monkeypatch.setattr(LocalObjects, "put_file", late)
+    problem_of(await fyke.post(job, "exports", type="full", format="csv"), 404)
+    with pytest.raises(ObjectNotFound):
+        await fyke.server.behind.objects.size(f"exports/{job}/full.csv")
+    assert data_of(await fyke.client.get("/api/v1/exports")) == []
 
 
 async def test_one_that_there_is_not(fyke: World) -> None:

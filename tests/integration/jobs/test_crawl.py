@@ -11,7 +11,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from fyke.core.errors import Invalid, Refused
+from fyke.core.outcome import SaveExport
+from fyke.jobs.export import export_job
 from fyke.jobs.submit import JobRequest
+from fyke.store.exports import Export, register_made
 from tests.integration.jobs.driver import Bench, bench, free, options
 from tests.integration.jobs.site import Reply, Site, index_of, product, sitemap_of
 
@@ -194,13 +197,15 @@ async def test_a_bad_line_refuses_the_list_whole(here: Bench, shop: Site, tmp_pa
 
 
 async def test_exports_can_be_made_on_demand(here: Bench, shop: Site) -> None:
-    from fyke.jobs.export import export_job
-
     job = await here.crawl(JobRequest(urls=shop.urls(shop.products(3)), options=options(exports=[])))
     assert await here.rows("SELECT count(*) FROM exports") == [(0,)]
+
+    async def register(made: SaveExport) -> Export:
+        return await here.database.write(lambda conn: register_made(conn, made))
+
     for _ in range(2):
-        made = await export_job(here.exports, job.id, "full", "jsonl")
-        assert made.rows == 3
+        made = await export_job(here.exports, job.id, "full", "jsonl", register)
+        assert made.row_count == 3
     assert await here.rows("SELECT type, format FROM exports") == [("full", "jsonl")]
     assert (await here.export(job.id, "full.jsonl")).count("\n") == 3
 
