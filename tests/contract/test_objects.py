@@ -101,6 +101,7 @@ async def test_one_that_cannot_be_used(objects: ObjectStore, tmp_path: Path) -> 
         objects.put_file("a/b", tmp_path / "made"),
         objects.size("a/b"),
         objects.open("a/b"),
+        objects.names("a/"),
         objects.delete_prefix("a/"),
     ):
         with pytest.raises(ObjectsUnusable, match="cannot be used: not a directory"):
@@ -121,6 +122,15 @@ async def test_deleting(objects: ObjectStore) -> None:
     assert await read(objects, "b/c") == b"y"
     with pytest.raises(ObjectNotFound):
         await objects.size("a")
+
+
+async def test_names(objects: ObjectStore) -> None:
+    assert await objects.names("days/") == []
+    for key in ("days/2026/2", "days/2025/12/x", "days/2025/7", "days/one", "daysoff/1", "a"):
+        await objects.put(key, b"1")
+    assert await objects.names("days/") == ["2025", "2026", "one"]
+    assert await objects.names("days/2025/") == ["12", "7"]
+    assert await objects.names("days/one/") == []
 
 
 async def test_deleting_a_prefix(objects: ObjectStore) -> None:
@@ -172,10 +182,13 @@ async def test_keys_that_are_none(objects: ObjectStore, key: str, tmp_path: Path
     with pytest.raises(Invalid):
         await objects.delete(key)
     with pytest.raises(Invalid):
+        await objects.names(key + "/")
+    with pytest.raises(Invalid):
         await objects.delete_prefix(key + "/")
     assert os.listdir(tmp_path) == [path.name]
 
 
 async def test_a_prefix_ends_with_a_slash(objects: ObjectStore) -> None:
-    with pytest.raises(Invalid, match="slash"):
-        await objects.delete_prefix("jobs/1")
+    for asked in (objects.names("jobs/1"), objects.delete_prefix("jobs/1")):
+        with pytest.raises(Invalid, match="slash"):
+            await asked

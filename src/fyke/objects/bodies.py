@@ -6,7 +6,7 @@ open in another process, left by a dead one, or handed over.
 """
 
 from asyncio import to_thread
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -17,7 +17,6 @@ from fyke.objects.segments import SegmentOptions, SegmentWriter, open_segment, r
 __all__ = ["KeptBodies"]
 
 DAY: Final = 86_400 * clock.SECOND
-LOOKED_BACK: Final = 60  # days beyond those to be kept: bodies that were not deleted in time
 
 
 class KeptBodies:
@@ -47,11 +46,18 @@ class KeptBodies:
 
     async def forget(self, keep: float) -> int:
         """Delete the bodies of days that ended more than `keep` days ago; how many segments those were."""
-        last = clock.now() - int((keep + 1) * DAY)
+        last = clock.iso(clock.now() - int((keep + 1) * DAY))[:10]
+        return await self._forget_until(f"{self._prefix}/", last.split("-"))
+
+    async def _forget_until(self, prefix: str, last: Sequence[str]) -> int:
+        """Delete the years before the last one, of that the months before the last one, of that the days."""
         count = 0
-        for day in range(LOOKED_BACK):
-            date = clock.iso(last - day * DAY)[:10].replace("-", "/")
-            count += await self._objects.delete_prefix(f"{self._prefix}/{date}/")
+        for name in await self._objects.names(prefix):
+            below = f"{prefix}{name}/"
+            if name < last[0] or [name] == last:
+                count += await self._objects.delete_prefix(below)
+            elif name == last[0]:
+                count += await self._forget_until(below, last[1:])
         return count
 
 

@@ -17,7 +17,7 @@ from stat import S_ISREG
 
 from fyke.core import clock
 from fyke.core.errors import DiskFull
-from fyke.objects.protocol import CHUNK, ObjectNotFound, ObjectsUnusable, check_key, check_prefix
+from fyke.objects.protocol import CHUNK, KEY, ObjectNotFound, ObjectsUnusable, check_key, check_prefix
 
 __all__ = ["LocalObjects", "clear_abandoned", "full_disk"]
 
@@ -73,6 +73,9 @@ class LocalObjects:
 
     async def size(self, key: str) -> int:
         return await to_thread(self._size, key)
+
+    async def names(self, prefix: str) -> list[str]:
+        return await to_thread(self._names, self._root / check_prefix(prefix))
 
     async def delete(self, key: str) -> None:
         await to_thread(self._delete, self._path(key))
@@ -139,6 +142,15 @@ class LocalObjects:
         if not S_ISREG(found.st_mode):
             raise ObjectNotFound(f"there is no object {key!r}")
         return found.st_size
+
+    def _names(self, directory: Path) -> list[str]:
+        with usable():
+            try:
+                return sorted(path.name for path in directory.iterdir() if KEY.fullmatch(path.name))
+            except (FileNotFoundError, NotADirectoryError):
+                if self._root.exists() and not self._root.is_dir():
+                    raise
+                return []
 
     async def _read(self, path: Path, offset: int, end: int) -> AsyncGenerator[bytes, None]:
         if offset >= end:

@@ -9,6 +9,7 @@ from fyke.core.errors import FykeError, Invalid, NotFound
 
 __all__ = [
     "CHUNK",
+    "KEY",
     "ObjectNotFound",
     "ObjectStore",
     "ObjectsUnusable",
@@ -67,6 +68,11 @@ class ObjectStore(Readable, Protocol):
 
     async def size(self, key: str) -> int:
         """How many bytes the object has."""
+        ...
+
+    async def names(self, prefix: str) -> list[str]:
+        """What comes next in the keys under `prefix`, which ends with a slash: up to the following slash, or
+        the end; in order, each once."""
         ...
 
     async def delete(self, key: str) -> None:
