@@ -18,6 +18,7 @@ __all__ = [
     "Compare",
     "Effect",
     "EndJob",
+    "ForgetListings",
     "Outcome",
     "PageRow",
     "SaveChanges",
@@ -187,6 +188,12 @@ class SaveExport(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
     created_at: int
 
 
+class ForgetListings(Struct, frozen=True, tag_field="effect", tag=True):
+    """What these deleted jobs had listed is needed no more: a later list takes its place."""
+
+    jobs: tuple[int, ...]
+
+
 class EndJob(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
     """The job's last work is done: give it the state it ends in."""
 
@@ -204,6 +211,7 @@ Effect = (
     | SlowLane
     | SaveRobots
     | SaveExport
+    | ForgetListings
     | EndJob
 )
 

@@ -16,7 +16,7 @@ from fyke.core.ids import new_id, public
 from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES, JobOptions
 from fyke.core.outcome import SaveExport
 from fyke.objects.protocol import ObjectStore
-from fyke.store.conn import Conn, Database
+from fyke.store.conn import Conn, Reading
 from fyke.store.jobs import Job, get_job
 from fyke.store.pages import read_changes, read_pages
 
@@ -46,7 +46,7 @@ class ExportParts(Struct, frozen=True):
     """What exports are made with; `write` is export.write.write. `directory` is where the files are
     written before they become objects: best on the same file system."""
 
-    database: Database
+    database: Reading
     objects: ObjectStore
     write: Write
     directory: Path | None = None
@@ -108,7 +108,7 @@ async def export_job(parts: ExportParts, job: int, kind: str, format: str, regis
         raise
 
 
-async def _batches(database: Database, job: int, kind: str) -> AsyncIterator[Sequence[Any]]:
+async def _batches(database: Reading, job: int, kind: str) -> AsyncIterator[Sequence[Any]]:
     after = -1
     while True:
         if kind == "diff":

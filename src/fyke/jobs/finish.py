@@ -20,7 +20,16 @@ from fyke.core.errors import DiskFull, FykeError, Invalid, JobNotFound, StoreBus
 from fyke.core.handler import Context
 from fyke.core.ids import public
 from fyke.core.job import JobOptions
-from fyke.core.outcome import Change, Effect, EndJob, Outcome, SaveChanges, SaveExport, Verdict
+from fyke.core.outcome import (
+    Change,
+    Effect,
+    EndJob,
+    ForgetListings,
+    Outcome,
+    SaveChanges,
+    SaveExport,
+    Verdict,
+)
 from fyke.core.page import ErrorClass
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import JobInfo, Task
@@ -30,7 +39,6 @@ from fyke.store.jobs import Job, get_job
 from fyke.store.listings import (
     SourceState,
     absent,
-    forget_listings,
     is_list,
     kept_listings,
     listings_before,
@@ -38,7 +46,6 @@ from fyke.store.listings import (
     sources_of,
 )
 from fyke.store.pages import last_change
-from fyke.store.purge import NAMED
 
 __all__ = ["REMOVED_FROM", "FinishHandler"]
 
@@ -70,8 +77,9 @@ class FinishHandler:
         except JobNotFound:  # deleted: nobody waits for its exports
             return _outcome(task, (EndJob(identity),))
         sources = await self._database.read(lambda conn: sources_of(conn, identity))
+        effects: tuple[Effect, ...] = ()
         if _listed_completely(job, sources):
-            await self._find_removed(job, context)
+            effects = await self._find_removed(job, context)
         exports, problem = await self._export(job)
         if problem is not None:
             delay = self._again_in(task, problem)
@@ -81,10 +89,11 @@ class FinishHandler:
             log.error("exports_failed", job=public(identity), reason=str(problem))
         if read_whole(sources):
             await self._clear(identity)
-        return _outcome(task, (*exports, EndJob(identity, _message(job, sources, problem))))
+        return _outcome(task, (*effects, *exports, EndJob(identity, _message(job, sources, problem))))
 
-    async def _find_removed(self, job: Job, context: Context) -> None:
-        """Rows of the diff for what earlier lists had and this one has not."""
+    async def _find_removed(self, job: Job, context: Context) -> tuple[Effect, ...]:
+        """Write rows of the diff for what earlier lists had and this one has not. What is to be done when the
+        job ends: from then on its own listing takes the place of those kept of deleted jobs."""
         place = await self._database.read(lambda conn: last_change(conn, job.id, REMOVED_FROM)) + 1
         earlier = await self._database.read(lambda conn: listings_before(conn, job.definition, job.id))
         for listed_by in earlier:
@@ -111,8 +120,7 @@ class FinishHandler:
                     place += 1
                 await context.emit([SaveChanges(job.id, job.target, tuple(changes))])
         kept = await self._database.read(lambda conn: kept_listings(conn, job.definition, job.id))
-        if kept:  # from here on this job's own listing does
-            await self._database.write(lambda conn: forget_listings(conn, kept, NAMED))
+        return (ForgetListings(tuple(kept)),) if kept else ()
 
     async def _export(self, job: Job) -> tuple[list[SaveExport], Exception | None]:
         """All exports of the job, as far as they could be made, and what went wrong last."""

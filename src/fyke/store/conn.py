@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
-__all__ = ["BY", "Conn", "Database", "Row", "Value"]
+__all__ = ["BY", "Conn", "Database", "Reading", "Row", "Value"]
 
 Value = int | float | str | bytes | None
 Row = Sequence[Any]
@@ -51,9 +51,17 @@ class Conn(Protocol):
         ...
 
 
-class Database(Protocol):
-    """A database that can be read and written. Work is a function of a connection; it may be run
-    again when the database asks for that, so it must touch nothing but the connection."""
+class Reading(Protocol):
+    """A database as a handler knows it: what it writes are effects. Work is a function of a connection; it
+    may be run again when the database asks for that, so it must touch nothing but the connection."""
+
+    async def read(self, work: Callable[[Conn], Awaitable[T]]) -> T:
+        """Run `work` on a connection that only reads."""
+        ...
+
+
+class Database(Reading, Protocol):
+    """A database that can be read and written."""
 
     name: str
     shared: bool  # other processes write to it too
@@ -61,10 +69,6 @@ class Database(Protocol):
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
-
-    async def read(self, work: Callable[[Conn], Awaitable[T]]) -> T:
-        """Run `work` on a connection that only reads."""
-        ...
 
     async def write(self, work: Callable[[Conn], Awaitable[T]], *, urgent: bool = False) -> T:
         """Run `work` in one transaction. Urgent ones go before those that wait."""

@@ -2,11 +2,10 @@
 
 from fyke.core.errors import JobNotFound
 from fyke.store.conn import Conn
+from fyke.store.hidden import HIDDEN
 from fyke.store.queue.progress import JobDelta, move_jobs
 
-__all__ = ["HIDDEN", "delete_job"]
-
-HIDDEN = 1  # the value of jobs.hidden
+__all__ = ["delete_job"]
 
 
 async def delete_job(conn: Conn, job: int) -> None:

@@ -9,6 +9,7 @@ from fyke.core.outcome import (
     Change,
     Compare,
     EndJob,
+    ForgetListings,
     Outcome,
     PageRow,
     SaveChanges,
@@ -17,6 +18,8 @@ from fyke.core.outcome import (
 )
 from fyke.store.conn import Conn, Row
 from fyke.store.exports import register_export
+from fyke.store.hidden import NAMED
+from fyke.store.listings import forget_listings
 
 if TYPE_CHECKING:
     from fyke.store.queue.progress import JobDelta
@@ -98,6 +101,9 @@ async def apply_effects(conn: Conn, now: int, pairs: Pairs, delta: "Callable[[in
         await _save_robots(conn, [effect for _, effect in found[SaveRobots]])
     for _, effect in sorted(found.get(SaveExport, ()), key=lambda item: item[1].id):
         await register_export(conn, effect)
+    listings = {job for _, effect in found.get(ForgetListings, ()) for job in effect.jobs}
+    if listings:
+        await forget_listings(conn, sorted(listings), NAMED)
     for _, effect in found.get(EndJob, ()):
         end = delta(effect.job)
         end.ended = True

@@ -13,18 +13,17 @@ from msgspec import Struct
 from fyke.core.clock import SECOND
 from fyke.core.ids import public
 from fyke.store.conn import Conn
-from fyke.store.delete_job import HIDDEN
+from fyke.store.hidden import HIDDEN, NAMED
 from fyke.store.idempotency import forget_old
 from fyke.store.listings import LISTED, keep_listed, still_needed
 from fyke.store.queue.activity import ACTIVE
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
-__all__ = ["CHUNK", "NAMED", "Purged", "expire", "forget_finished", "purge"]
+__all__ = ["CHUNK", "Purged", "expire", "forget_finished", "purge"]
 
 CHUNK = 500
 LANES = 50
 DAY = 86_400 * SECOND
-NAMED = 2  # jobs.hidden of a job whose objects have been named
 
 # What a job has, but for its tasks; each with the column that its rows are walked by.
 TABLES = (

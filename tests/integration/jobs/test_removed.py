@@ -1,8 +1,12 @@
 """What is listed no more is REMOVED once, whatever happened to the crawls before."""
 
+import msgspec
 import pytest
 
+from fyke.core.task import Kind
+from fyke.jobs.finish import FinishHandler
 from fyke.jobs.submit import JobRequest
+from fyke.store.conn import Database
 from fyke.store.delete_job import delete_job
 from fyke.store.jobs import cancel_job
 from fyke.store.purge import expire, purge
@@ -74,6 +78,25 @@ async def test_what_a_job_listed_that_is_no_more_is_not_forgotten(here: Bench, s
     assert await here.rows("SELECT count(*) FROM pages WHERE job = $1", first) == [(0,)]
     third = await crawl_list(here, shop, paths[:4])
     assert await removed(here, shop, third) == []
+
+
+class ReadOnly:
+    """A database that nothing can be written to."""
+
+    def __init__(self, database: Database) -> None:
+        self.read = database.read
+
+
+async def test_the_finish_task_writes_by_its_outcome_alone(here: Bench, shop: Site) -> None:
+    paths = shop.products(4)
+    first = await crawl_list(here, shop, paths)
+    await delete(here, first)
+    parts = msgspec.structs.replace(here.exports, database=ReadOnly(here.database))
+    here.handlers[Kind.FINISH] = FinishHandler(parts)
+    second = await crawl_list(here, shop, paths[:2])
+    assert await removed(here, shop, second) == paths[2:]
+    await purge_all(here)
+    assert await here.rows("SELECT id FROM jobs") == [(second,)]
 
 
 async def test_jobs_deleted_in_any_order_and_state_leave_what_is_needed(here: Bench, shop: Site) -> None:
