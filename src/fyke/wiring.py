@@ -43,7 +43,7 @@ from fyke.politeness.adapt import crawl_delay
 from fyke.politeness.policies import Policies
 from fyke.politeness.robots import Robots
 from fyke.settings import Settings
-from fyke.store.conn import Conn, Database
+from fyke.store.conn import Database
 from fyke.store.exports import Export, register_made
 from fyke.store.migrate import check, head, migrate
 from fyke.store.open import database_for
@@ -174,7 +174,7 @@ class Engine:
         services: list[Service] = [base, self.fetching, LagMeter(self.metrics.observe_lag), self.bodies]
         if settings.embedded:
             services.insert(0, DirectoryLock(settings.data_dir))
-            services.append(Takeover(base.database))
+            services.append(Takeover(base.queue))
         services.append(Memory(base, self.fetching.robots, adopts=adopts))
         services.append(
             Upkeep(base.database, base.queue, self._forget, upkeep_options(settings), self.metrics)
@@ -338,14 +338,11 @@ class Takeover:
     """Whoever owns the data directory knows that all others who worked on it are gone: their leases end
     now instead of in their own time."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    def __init__(self, queue: SqlQueue) -> None:
+        self.queue = queue
 
     async def start(self) -> None:
-        async def end_all(conn: Conn) -> None:
-            await conn.execute("UPDATE leases SET until = 0")
-
-        await self.database.write(end_all)
+        await self.queue.expire_all()
 
     async def stop(self) -> None:
         """Nothing to do."""

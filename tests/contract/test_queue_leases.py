@@ -7,6 +7,7 @@ import pytest
 from fyke.core.errors import LeaseLost
 from fyke.core.outcome import AddTasks, Outcome, PageRow, SlowLane, Verdict
 from fyke.store.conn import Conn
+from fyke.store.queue import SqlQueue
 from fyke.store.queue.claim import claim
 from tests.contract.rig import HOUR, Rig, outcome, page, pages, site
 
@@ -42,6 +43,19 @@ async def test_a_lease_that_ran_out_is_lost(rig: Rig, swept: bool) -> None:
     settled = await rig.finish([task])
     assert (settled.accepted, settled.refused) == ([], [task.id])
     await rig.queue.hand_back(rig.lease, [task.id])
+    await rig.check()
+
+
+async def test_whoever_owns_the_data_ends_all_leases_at_once(rig: Rig) -> None:
+    await rig.job(pages(3))
+    other = await rig.open_lease("other")
+    held = [*await rig.claim(1), *await rig.claim(1, other)]
+    await SqlQueue(rig.database).expire_all()
+    while await rig.sweep():
+        pass
+    for lease, task in zip((rig.lease, other), held, strict=True):
+        assert (await rig.settle(outcome(task), lease=lease)).refused == [task.id]
+    assert await rig.value("SELECT count(*) FROM leases") == 0
     await rig.check()
 
 

@@ -1,4 +1,4 @@
-"""What import rules cannot see: who reads the environment, and who the wall clock."""
+"""What import rules cannot see: who reads the environment, who the wall clock, and who writes SQL."""
 
 import ast
 import re
@@ -50,6 +50,18 @@ def dotted(node: ast.expr, known: dict[str, str]) -> str | None:
     return None
 
 
+SQL = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|(CREATE|ALTER|DROP) (TABLE|INDEX))\s")
+
+
+def sql_in(source: str) -> list[tuple[int, str]]:
+    """Line and beginning of every text of the source that is a statement."""
+    return [
+        (node.lineno, node.value[:40])
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value)
+    ]
+
+
 def users(names: set[str], allowed: str) -> list[str]:
     return [
         f"{path}:{line} {name}"
@@ -67,6 +79,12 @@ def test_only_settings_read_the_environment() -> None:
 def test_only_the_clock_reads_the_wall_clock() -> None:
     assert users(WALL_CLOCK, "fyke/core/clock.py") == []
     assert "fyke/core/clock.py" in SOURCES
+
+
+def test_only_the_store_writes_sql() -> None:
+    found = {path: sql_in(file.read_text()) for path, file in sorted(SOURCES.items())}
+    assert [path for path, texts in found.items() if texts and not path.startswith("fyke/store/")] == []
+    assert sum(map(len, found.values())) > 50
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from fyke.store.jobs import NewJob, create_job
 from fyke.store.migrate import migrate
 from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue
-from fyke.store.queue.add import Plan, lane_of, write_tasks
+from fyke.store.queue.add import lane_of, plan_tasks, write_tasks
 from fyke.store.queue.progress import JobDelta, move_jobs
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
@@ -85,9 +85,8 @@ class Backlog:
     async def _add(self, conn: Conn, start: int, end: int) -> None:
         tasks = [NewTask(Kind.NOOP, n, self.specs[n % len(self.specs)]) for n in range(start, end)]
         lanes = await lock_lanes(conn, {lane_of(task.lane) for task in tasks})
-        band = (await conn.fetch("SELECT band FROM jobs WHERE id = $1", self.job))[0][0]
         now = await conn.now()
-        await write_tasks(conn, self.job, Plan(tasks, band), lanes, now)
+        await write_tasks(conn, self.job, await plan_tasks(conn, self.job, tasks), lanes, now)
         await write_lanes(conn, lanes.values())
         await move_jobs(conn, now, {self.job: JobDelta(open=len(tasks))})
 

@@ -123,6 +123,15 @@ class SqlQueue:
         self._unsure.pop(lease, None)
         await self.database.write(work, urgent=True)
 
+    async def expire_all(self) -> None:
+        """Likewise those of all leases that there are."""
+
+        async def work(conn: Conn) -> None:
+            await conn.execute("UPDATE leases SET until = 0")
+
+        self._unsure.clear()
+        await self.database.write(work, urgent=True)
+
     async def hand_back(self, lease: int, tasks: Sequence[int]) -> None:
         chosen = list(tasks)
         for start in range(0, len(chosen), upkeep.CHUNK):
