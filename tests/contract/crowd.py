@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from fyke.core.clock import SECOND
 from fyke.core.ids import key16, new_ids
 from fyke.store.conn import Conn, Database, Row
+from fyke.store.metrics import NAMES
 from fyke.store.queue.lanes import OWN_BAND
 from fyke.store.schema import metadata
 
@@ -153,6 +154,13 @@ async def results(database: Database, now: int) -> None:
         ("url_key", "target", "url", "domain", "last_data", "last_crawl_at"),
         snapshots,
     )
+    samples = [
+        (job, old + n * SECOND, name, 1.0, "{}")
+        for job in (1, 2, LARGE)
+        for n in range(500)
+        for name in NAMES
+    ]
+    await put(database, "metrics", ("job", "at", "name", "value", "labels"), samples)
     exports = [(10 * n + m, n, "full", f"f{m}", "o", old) for n in range(OLD, JOBS) for m in range(3)]
     await put(database, "exports", ("id", "job", "type", "format", "object", "created_at"), exports)
     answers = [
