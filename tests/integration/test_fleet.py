@@ -5,18 +5,21 @@ import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from fyke.core.errors import DiskFull, StoreBusy
 from fyke.core.task import Batch, JobInfo, Task, WorkerInfo
-from fyke.engine.metrics import EngineMetrics
+from fyke.engine.metrics import EngineMetrics, Tallies
 from fyke.fleet import processes, wire
 from fyke.fleet.frames import Call, decode, encode, read_frame, write_frame
 from fyke.fleet.processes import WorkerProcess
+from fyke.fleet.reports import Parent, listen
 from fyke.fleet.wire import WireQueue, WireServer
 from tests.processes import alive
 
@@ -162,6 +165,42 @@ async def test_a_stopped_server_works_for_its_client_no_more(queue: Queue) -> No
         await opening
     assert server.leases == set()
     await client.stop()
+
+
+def counted(bytes: int) -> Tallies:
+    """A report of some kilobytes."""
+    return Tallies({(f"kind {n}", "succeeded", ""): n for n in range(500)}, bytes=bytes)
+
+
+async def test_a_report_that_is_given_up_leaves_the_others_readable() -> None:
+    """A server that does not read for a while hears all that was begun, and the last."""
+    ours, theirs = socket.socketpair()
+    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 20_000)
+    parent = Parent(theirs)
+    await parent.start()
+    sent = 0
+    with suppress(TimeoutError):
+        while True:
+            async with asyncio.timeout(0.05):
+                await parent.tell(counted(sent))
+            sent += 1
+    reader, writer = await asyncio.open_connection(sock=ours)
+    heard: list[Tallies] = []
+    listening = asyncio.create_task(listen(reader, heard.append))
+    await parent.tell(counted(sent))
+    await parent.stop()
+    await listening
+    assert [tallies.bytes for tallies in heard] == list(range(sent + 1))
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_what_is_no_report_is_told() -> None:
+    reader = asyncio.StreamReader()
+    reader.feed_data((3).to_bytes(4, "big") + b"abc")
+    with capture_logs() as logs:
+        await listen(reader, lambda tallies: None)
+    assert [line["event"] for line in logs] == ["report_not_understood"]
 
 
 async def test_an_answer_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,7 @@
 """`fyke serve` and `fyke worker`: the long-running processes."""
 
 import asyncio
-import contextlib
 import socket
-from functools import partial
 from typing import Annotated
 
 import structlog
@@ -14,9 +12,7 @@ from fyke.cli.server import Server
 from fyke.cli.show import print_json, say
 from fyke.core.errors import InvalidSetting
 from fyke.engine.lifecycle import Stack, until_signalled
-from fyke.engine.metrics import Tallies
-from fyke.fleet.frames import encode
-from fyke.fleet.reports import Reports
+from fyke.fleet.reports import Parent, Reports
 from fyke.settings import Settings
 from fyke.wiring import Engine, WiredWorker, open_base
 
@@ -84,12 +80,11 @@ async def _work(settings: Settings, parent: socket.socket | None) -> int:
     """Work until told to stop or, as one of a server's processes, until that is gone."""
     engine = Engine(await open_base(settings))
     ends = [asyncio.create_task(until_signalled())]
-    stack = Stack([engine])
-    if parent is not None:
-        parent.setblocking(False)
-        ends.append(asyncio.create_task(_until_gone(parent)))
-        stack = Stack([Reports(engine.metrics, partial(_tell, parent)), engine])
+    server = Parent(parent) if parent is not None else None
+    stack = Stack([server, Reports(engine.metrics, server.tell), engine] if server is not None else [engine])
     await stack.start()
+    if server is not None:
+        ends.append(asyncio.create_task(server.gone()))
     log.info("started", worker=engine.worker.options.info.name if engine.worker else "")
     ended, others = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     for other in others:
@@ -97,18 +92,6 @@ async def _work(settings: Settings, parent: socket.socket | None) -> int:
     log.info("stopping", signal=ended.pop().result())
     await stack.stop()
     return 0
-
-
-async def _tell(parent: socket.socket, tallies: Tallies) -> None:
-    data = encode(tallies)
-    await asyncio.get_running_loop().sock_sendall(parent, len(data).to_bytes(4, "big") + data)
-
-
-async def _until_gone(parent: socket.socket) -> str:
-    """Wait for the end of a socket on which nothing ever comes."""
-    with contextlib.suppress(OSError):
-        await asyncio.get_running_loop().sock_recv(parent, 1)
-    return "the server is gone"
 
 
 async def _work_by_wire(settings: Settings, descriptor: int) -> int:

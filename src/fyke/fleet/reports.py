@@ -1,16 +1,20 @@
 """What a worker process has counted, told to the server beside which it works: /metrics is the server's."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import msgspec
+import structlog
 
 from fyke.core.errors import StoreError
 from fyke.engine.metrics import EngineMetrics, Tallies
-from fyke.fleet.frames import read_frame
+from fyke.fleet.frames import encode, read_frame, write_frame
 
-__all__ = ["Reports", "listen"]
+__all__ = ["Parent", "Reports", "listen"]
+
+log = structlog.get_logger("fyke.reports")
 
 EVERY = 2.0  # seconds
 
@@ -46,8 +50,41 @@ class Reports:
                 await self.send(self.metrics.report())
 
 
+class Parent:
+    """The server of a worker process that has a database connection of its own, at the other end of a socket
+    which it inherited: it is told what the process has counted, and its end is noticed."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    async def start(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection(sock=self._sock)
+        self._writer.transport.set_write_buffer_limits(0)  # drain() waits until all is sent
+
+    async def stop(self) -> None:
+        self._writer.close()
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(EVERY):
+                await self._writer.wait_closed()
+
+    async def tell(self, tallies: Tallies) -> None:
+        """Whoever stops waiting cuts no report off: before the one before is sent, this one is not begun."""
+        await self._writer.drain()
+        write_frame(self._writer, encode(tallies))
+
+    async def gone(self) -> str:
+        """Wait for the end of the server, which says nothing itself; the reason to stop."""
+        with suppress(OSError):
+            await self._reader.read(1)
+        return "the server is gone"
+
+
 async def listen(reader: asyncio.StreamReader, heard: Callable[[Tallies], None]) -> None:
     """Take reports from a stream on which nothing else comes, to its end."""
-    with suppress(asyncio.IncompleteReadError, OSError, ValueError, msgspec.DecodeError):
+    try:
         while True:
             heard(_decode(await read_frame(reader)))
+    except (asyncio.IncompleteReadError, OSError):
+        return
+    except ValueError as error:  # the process works on, but is not counted any more
+        log.error("report_not_understood", reason=str(error))
