@@ -13,7 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from fyke.core.errors import DiskFull, StoreBusy
+from fyke.core.errors import DiskFull, FykeError, LeaseLost, StoreBusy, StoreError
 from fyke.core.task import Batch, JobInfo, Task, WorkerInfo
 from fyke.engine.metrics import EngineMetrics, Tallies
 from fyke.fleet import processes, wire
@@ -144,6 +144,37 @@ async def test_told_to_stop_while_a_process_starts_none_is_left(
         await stopping
     assert process.returncode is not None
     assert spawns.begun.empty()
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind", "message"),
+    [
+        (StoreBusy("the disk is asleep"), StoreBusy, "the disk is asleep"),
+        (StoreError("SQLite: no such table: tasks"), StoreError, "SQLite: no such table: tasks"),
+        (LeaseLost(), LeaseLost, LeaseLost().message),
+        (KeyError("lane"), StoreError, "KeyError: 'lane'"),
+    ],
+)
+async def test_an_error_comes_with_its_text(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch, problem: Exception, kind: type[FykeError], message: str
+) -> None:
+    """A worker process that cannot settle says in its log why."""
+
+    async def fail(worker: WorkerInfo) -> int:
+        raise problem
+
+    monkeypatch.setattr(queue, "open_lease", fail)
+    ours, theirs = socket.socketpair()
+    server = WireServer(queue, ours)  # type: ignore[arg-type]  # as much of one as is used
+    client = WireQueue(theirs, 15.0)
+    await server.start()
+    await client.start()
+    with pytest.raises(kind) as raised:
+        await client.open_lease(WORKER)
+    assert raised.value.message == message
+    assert type(raised.value) is kind
+    await client.stop()
+    await server.stop()
 
 
 async def test_a_stopped_server_works_for_its_client_no_more(queue: Queue) -> None:

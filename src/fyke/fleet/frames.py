@@ -1,7 +1,7 @@
 """Frames on a stream: four bytes of length, then MessagePack.
 
-A call is (number, method, arguments), an answer (number, error code or "", result); number 0 from the
-server says that there may be new work.
+A call is (number, method, arguments), an answer (number, "", result) or (number, error code, its message);
+number 0 from the server says that there may be new work.
 """
 
 import asyncio
@@ -13,7 +13,17 @@ from fyke.core.outcome import Outcome, Settled
 from fyke.core.task import Batch, WorkerInfo
 from fyke.engine.metrics import Tallies
 
-__all__ = ["ANSWERS", "ARGUMENTS", "Answer", "Call", "decode", "encode", "read_frame", "write_frame"]
+__all__ = [
+    "ANSWERS",
+    "ARGUMENTS",
+    "Answer",
+    "Call",
+    "decode",
+    "decode_text",
+    "encode",
+    "read_frame",
+    "write_frame",
+]
 
 MOST = 256 * 1024 * 1024
 
@@ -49,6 +59,7 @@ ANSWERS: dict[str, msgspec.msgpack.Decoder[object]] = {
 }
 
 encode = msgspec.msgpack.Encoder().encode
+decode_text = msgspec.msgpack.Decoder(str).decode
 
 
 def decode(data: bytes, kind: type[Call] | type[Answer]) -> Call | Answer:

@@ -13,7 +13,17 @@ from fyke.core.outcome import Outcome, Settled
 from fyke.core.queue import Share
 from fyke.core.task import Batch, WorkerInfo
 from fyke.engine.metrics import Tallies
-from fyke.fleet.frames import ANSWERS, ARGUMENTS, Answer, Call, decode, encode, read_frame, write_frame
+from fyke.fleet.frames import (
+    ANSWERS,
+    ARGUMENTS,
+    Answer,
+    Call,
+    decode,
+    decode_text,
+    encode,
+    read_frame,
+    write_frame,
+)
 from fyke.store.queue import SqlQueue
 
 __all__ = ["WireQueue", "WireServer"]
@@ -94,7 +104,7 @@ class WireQueue:
             if self._calls.pop(number, None) is not None and method in CLAIMS:
                 self._given_up[number] = arguments[0]
         if answer.error:
-            raise ERRORS.get(answer.error, StoreError)()
+            raise ERRORS.get(answer.error, StoreError)(decode_text(answer.result))
         decoder = ANSWERS.get(method)
         return decoder.decode(answer.result) if decoder else None
 
@@ -201,10 +211,11 @@ class WireServer:
                 self.leases.discard(arguments[0])
             frame = encode((call.number, "", result))
         except FykeError as error:
-            frame = encode((call.number, error.code, None))
-        except Exception:  # a client must get an answer, whatever went wrong here
+            frame = encode((call.number, error.code, error.message))
+        except Exception as error:  # a client must get an answer, whatever went wrong here
             log.exception("wire_call_failed", method=call.method)
-            frame = encode((call.number, StoreError.code, None))
+            said = f"{type(error).__name__}: {error}"
+            frame = encode((call.number, StoreError.code, said))
         if not writer.is_closing():  # the one who asked may have died meanwhile
             write_frame(writer, frame)
 
