@@ -13,9 +13,13 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
+from fyke.core.clock import monotonic
+
 __all__ = ["Announced", "Place", "announced"]
 
 NAME = "server.json"
+PATIENCE = 1.0  # seconds: commands that look at the file hold it for a moment
+AGAIN = 0.02
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not bound to
 
 
@@ -36,9 +40,16 @@ class Announced:
         self._file: IO[bytes] | None = None
 
     async def start(self) -> None:
-        self._file = await asyncio.to_thread(self._write)
+        until = monotonic() + PATIENCE
+        while self._file is None:
+            self._file = await asyncio.to_thread(self._write)
+            if self._file is None:
+                if monotonic() >= until:
+                    return
+                await asyncio.sleep(AGAIN)
 
     def _write(self) -> IO[bytes] | None:
+        """The file with the address in it, under its lock; None when somebody else has that."""
         self.directory.mkdir(parents=True, exist_ok=True)
         file = (self.directory / NAME).open("a+b")
         try:
