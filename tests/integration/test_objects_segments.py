@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from io import BytesIO
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from fyke.core import clock
 from fyke.core.errors import DiskFull, Invalid
 from fyke.core.page import Page
+from fyke.objects import segments
 from fyke.objects.local import LocalObjects
 from fyke.objects.protocol import ObjectNotFound
 from fyke.objects.segments import Place, SegmentOptions, SegmentWriter, recover
-from fyke.objects.warc import read_page
+from fyke.objects.warc import page_record, read_page
 
 AT = clock.from_iso("2026-03-01T09:30:00Z")
 
@@ -97,6 +99,24 @@ async def test_many_tasks_append_at_once(objects: LocalObjects, scratch: Path) -
     await writer.close()
     read = [(await read_body(objects, place)).body for place in places]
     assert read == [one.body for one in pages]
+
+
+async def test_large_bodies_are_compressed_beside_the_event_loop(
+    objects: LocalObjects, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[tuple[int, bool]] = []
+
+    def watched(one: Page, level: int) -> bytes:
+        threads.append((len(one.body), threading.current_thread() is threading.main_thread()))
+        return page_record(one, level)
+
+    monkeypatch.setattr(segments, "page_record", watched)
+    writer = SegmentWriter(objects, scratch)
+    pages = [page(number, size) for number, size in enumerate((1_000, 300_000, 2_000, 400_000))]
+    places = await asyncio.gather(*map(writer.append, pages))
+    await writer.close()
+    assert [(await read_body(objects, place)).body for place in places] == [one.body for one in pages]
+    assert sorted(threads) == [(1_002, True), (2_002, True), (300_002, False), (400_002, False)]
 
 
 async def test_a_full_disk_breaks_no_record(
