@@ -24,7 +24,7 @@ from fyke.api import (
 from fyke.api.auth import Keys
 from fyke.api.boundary import Boundary, Limits, RequestMeter
 from fyke.api.envelope import problem
-from fyke.api.metrics import FleetReader
+from fyke.api.kept import Kept
 from fyke.api.services import Services
 
 __all__ = ["create_app"]
@@ -65,7 +65,8 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.services = services
     app.state.keys = Keys(services.database)
-    app.state.fleet = FleetReader(services.database)
+    app.state.fleet = Kept(lambda: metrics.read_fleet(services.database), metrics.KEPT)
+    app.state.health = Kept(lambda: health.examine(services), health.KEPT)
     v1 = APIRouter(prefix="/api/v1")
     for router in (
         jobs.reading,

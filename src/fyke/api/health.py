@@ -2,25 +2,26 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Request, Response
 from msgspec import Struct, json
 
 from fyke import __version__
-from fyke.api.inputs import Parts
+from fyke.api.kept import Kept
 from fyke.api.openapi import gives
 from fyke.api.services import EngineHealth, Services
 from fyke.core.clock import monotonic
 from fyke.core.errors import FykeError, StoreError
 from fyke.store.health import Load, WorkerState, read_load
 
-__all__ = ["PATIENCE", "router", "within"]
+__all__ = ["KEPT", "PATIENCE", "examine", "router", "within"]
 
 T = TypeVar("T")
 router = APIRouter(tags=["operation"])
 
 PATIENCE: Final = 5.0  # seconds for the database to answer
+KEPT: Final = 2.0  # seconds that a look is good for: it reads the database and writes a file
 LAGGING: Final = 1.0  # seconds of the event loop
 NOTHING: Final = Load((), (), 0, {}, 0)
 OVERDUE: Final = 10.0  # seconds that a lease may have run out before somebody should have noticed
@@ -67,6 +68,14 @@ class Health(Struct, frozen=True):
     parts: dict[str, Any]
 
 
+async def _latest(request: Request) -> Kept[Health]:
+    kept: Kept[Health] = request.app.state.health
+    return kept
+
+
+Latest = Annotated[Kept[Health], Depends(_latest)]
+
+
 class Readiness(Struct, frozen=True):
     """Whether work can be taken and done."""
 
@@ -76,16 +85,16 @@ class Readiness(Struct, frozen=True):
 
 @router.head("/health", include_in_schema=False)
 @router.get("/health", **gives(Health, 200, "It works, at least in part.", enveloped=False, also=503))
-async def health(services: Parts) -> Response:
+async def health(latest: Latest) -> Response:
     """How the whole is, looked at closely."""
-    return answer(await examine(services))
+    return answer(await latest.get())
 
 
 @router.head("/readiness", include_in_schema=False)
 @router.get("/readiness", **gives(Readiness, 200, "Work can be taken.", enveloped=False, also=503))
-async def readiness(services: Parts) -> Response:
+async def readiness(latest: Latest) -> Response:
     """Whether work can be taken and done now."""
-    found = await examine(services)
+    found = await latest.get()
     reasons = list(found.reasons) if found.status == "down" else []
     if found.status != "down" and not found.objects.ok:  # bodies and exports are part of the work
         reasons += [reason for reason in found.reasons if reason.startswith("objects:")]

@@ -3,7 +3,6 @@
 Domains are bounded: the busiest have a label of their own, the others share one.
 """
 
-from asyncio import Task, create_task, shield
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -15,14 +14,14 @@ from prometheus_client.registry import Collector
 
 from fyke.api.health import PATIENCE, within
 from fyke.api.inputs import Parts
+from fyke.api.kept import Kept
 from fyke.api.openapi import gives_file
-from fyke.core.clock import monotonic
 from fyke.core.errors import StoreError
 from fyke.core.job import STATES
 from fyke.store.conn import Conn, Database
 from fyke.store.health import WORKER_STATES, DomainLoad, Load, load_of, read_load
 
-__all__ = ["FleetReader", "router"]
+__all__ = ["KEPT", "Reading", "read_fleet", "router"]
 
 router = APIRouter(tags=["operation"])
 
@@ -32,29 +31,13 @@ KEPT: Final = 5.0  # seconds that a reading is good for
 Reading = tuple[Load, list[DomainLoad]]
 
 
-class FleetReader:
-    """Reads the fleet's state, at most every few seconds however many ask: who comes while it is being
-    read waits for the same reading."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self._begun_at = 0.0
-        self._reading: Task[Reading | None] | None = None
-
-    async def read(self) -> Reading | None:
-        """None when the database cannot be asked: what this process counts is worth showing all the
-        same."""
-        reading = self._reading
-        if reading is None or (reading.done() and monotonic() - self._begun_at >= KEPT):
-            self._begun_at = monotonic()
-            reading = self._reading = create_task(self._read())
-        return await shield(reading)
-
-    async def _read(self) -> Reading | None:
-        try:
-            return await within(PATIENCE, self.database.read(_read))
-        except (StoreError, TimeoutError):
-            return None
+async def read_fleet(database: Database) -> Reading | None:
+    """The fleet's state; None when the database cannot be asked: what this process counts is worth showing
+    all the same."""
+    try:
+        return await within(PATIENCE, database.read(_read))
+    except (StoreError, TimeoutError):
+        return None
 
 
 async def _read(conn: Conn) -> Reading:
@@ -110,9 +93,9 @@ def _of_domains(domains: Iterable[DomainLoad]) -> Iterator[Metric]:
 @router.get("/metrics", **gives_file("Metrics in Prometheus' text format.", CONTENT_TYPE_LATEST))
 async def metrics(request: Request, services: Parts) -> Response:
     """What there is to be counted."""
-    reader: FleetReader = request.app.state.fleet
+    reading: Kept[Reading | None] = request.app.state.fleet
     fleet = CollectorRegistry()
-    fleet.register(Fleet(await reader.read()))
+    fleet.register(Fleet(await reading.get()))
     return Response(
         generate_latest(services.registry) + generate_latest(fleet), media_type=CONTENT_TYPE_LATEST
     )

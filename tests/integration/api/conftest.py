@@ -21,6 +21,12 @@ def plain_log() -> Iterator[None]:
     structlog.reset_defaults()
 
 
+@pytest.fixture(autouse=True)
+def fresh_health(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests change what /health tells, and look at once."""
+    monkeypatch.setattr("fyke.api.health.KEPT", 0.0)
+
+
 @pytest.fixture
 async def parts(tmp_path: Path, template: Path) -> AsyncIterator[Parts]:
     """The application without an engine."""

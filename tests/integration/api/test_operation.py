@@ -155,6 +155,33 @@ async def test_an_object_store_that_does_not_answer_is_not_waited_for(
     assert (health["status"], health["reasons"]) == ("degraded", ["objects: no answer within 0 s"])
 
 
+async def test_a_flood_of_questions_is_answered_by_one_look(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is open to all; and one who leaves spoils it for nobody."""
+    looks = 0
+    check = parts.objects.check
+
+    async def counted() -> None:
+        nonlocal looks
+        looks += 1
+        await check()
+
+    monkeypatch.setattr(parts.objects, "check", counted)
+    parts.app.state.health.seconds = 60.0
+    async with HandWorker(parts), parts.client(None) as client:
+        asking = [asyncio.create_task(client.get(path)) for path in OPEN[:2] * 10]
+        await asyncio.sleep(0)
+        asking[0].cancel()
+        answers = await asyncio.gather(*asking[1:])
+        answers.append(await client.get("/health"))
+        assert {answer.status_code for answer in answers} == {200}
+        assert looks == 1
+        parts.app.state.health.seconds = 0.0
+        await client.get("/health")
+        assert looks == 2
+
+
 # --- logs ---
 
 
@@ -185,6 +212,7 @@ async def test_what_fails_behind_a_job_is_logged_by_its_public_id_and_in_plain_w
     fyke: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     objects = fyke.server.behind.settings.objects_path
+    objects.mkdir(exist_ok=True)
     objects.rename(objects.with_name("away"))
     objects.write_text("a file")
     job = await fyke.crawl(fyke.shop.products(1), options={"exports": ["csv"]})
