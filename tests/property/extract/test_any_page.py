@@ -11,10 +11,11 @@ from fyke.core.errors import InvalidUrl
 from fyke.core.record import Product, Seo
 from fyke.core.urls import join
 from fyke.extract import extract
-from fyke.extract.encode import data_from, data_json, seo_from, seo_json
+from fyke.extract.encode import data_json, seo_json
 from fyke.extract.links import Base
 from fyke.extract.money import amount
 from tests.unit.extract.generator import page
+from tests.unit.extract.stored import data_from, seo_from
 
 URL = "https://shop.example/p/1"
 TAG_NAMES = """

@@ -4,8 +4,9 @@ from decimal import Decimal
 
 from fyke.core.record import Product, Record, Seo
 from fyke.extract import extract
-from fyke.extract.encode import data_from, data_json, seo_from, seo_json
+from fyke.extract.encode import data_json, seo_json
 from tests.unit.extract.generator import page
+from tests.unit.extract.stored import data_from, seo_from
 
 
 def record(data: Product | None = None, seo: Seo | None = None) -> Record:
