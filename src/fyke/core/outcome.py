@@ -80,7 +80,7 @@ class Compare(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
     """Compare what was read with the last snapshot of the URL, and keep it as the new one.
 
     `gone` says the page answered 404 or 410: it is REMOVED if there was a snapshot, and nothing if
-    there was none. `data` is the target's data as JSON; `fields` are title and h1 besides."""
+    there was none. `data` is the target's data as JSON; title and h1 are compared besides."""
 
     seq: int
     url: str

@@ -8,7 +8,8 @@ __all__ = ["Batch", "JobInfo", "Kind", "LaneSpec", "NewTask", "Task", "WorkerInf
 
 
 class Kind:
-    """What a task does; the handler table has one entry for each."""
+    """What a task does: a worker has a handler for each that it can do. Nothing but measurements and tests
+    has `noop` tasks."""
 
     PAGE: Final = "page"
     PLAN: Final = "plan"

@@ -99,7 +99,7 @@ async def until_signalled() -> str:
 
 
 class LagMeter:
-    """How late the event loop comes to what is due: the longest and the last, in seconds."""
+    """Tells how late the event loop comes to what is due, in seconds, ten times a second."""
 
     INTERVAL = 0.1
 

@@ -1,6 +1,5 @@
 """XLSX as XML written straight into a zip.
 
-Measured with 200,000 rows of 16 columns on one core:
 Text is written as inline strings, never as formulas, so that nothing in it can run and nothing has to
 be changed. Characters that XML cannot carry are escaped as the format has it (`_x0007_`). A cell holds
 32,767 UTF-16 units: longer text is cut there and counted. A sheet holds 1,048,575 rows below its

@@ -1,4 +1,5 @@
-"""Migrations: run by `fyke db migrate`, and by `serve` and `crawl` on an empty embedded database.
+"""Migrations: run by `fyke db migrate`, and on an embedded database by every command that opens it, if it is
+empty or older.
 
 The version a database is at is read without the tools that migrate it: they take longer to load than
 most commands take, and are seldom needed.
