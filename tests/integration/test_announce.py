@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import announce
-from fyke.cli.announce import NAME, Announced, Place, announced
+from fyke.cli.announce import NAME, Address, Announced, announced
 
-FIRST, SECOND = Place("127.0.0.1", 8000), Place("127.0.0.1", 8001)
+FIRST, SECOND = Address("127.0.0.1", 8000), Address("127.0.0.1", 8001)
 
 
 async def test_the_address_stands_from_start_to_stop(tmp_path: Path) -> None:
-    server = Announced(tmp_path / "data", lambda: Place("0.0.0.0", 8000))
+    server = Announced(tmp_path / "data", lambda: Address("0.0.0.0", 8000))
     assert announced(tmp_path / "data") is None
     await server.start()
     assert announced(tmp_path / "data") == FIRST

@@ -22,7 +22,7 @@ from fyke.api import (
     stream,
 )
 from fyke.api.auth import Keys
-from fyke.api.boundary import Boundary, Limits, RequestMeter
+from fyke.api.boundary import BodyLimits, Boundary, RequestMeter
 from fyke.api.envelope import problem
 from fyke.api.kept import Kept
 from fyke.api.services import Services
@@ -60,7 +60,7 @@ def create_app(services: Services) -> FastAPI:
                 expose_headers=["X-Request-ID", "Idempotency-Replayed", "Location", "Content-Disposition"],
                 max_age=3600,
             ),
-            Middleware(Limits),
+            Middleware(BodyLimits),
         ],
     )
     app.state.services = services

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fyke.api.envelope import REQUEST_ID, problem
 from fyke.core.clock import monotonic
 
-__all__ = ["NOT_STORED", "SECURITY", "Boundary", "Limits", "RequestMeter", "request_id"]
+__all__ = ["NOT_STORED", "SECURITY", "BodyLimits", "Boundary", "RequestMeter", "request_id"]
 
 log = structlog.get_logger("fyke.api")
 
@@ -85,7 +85,7 @@ def request_id(given: str | None) -> str:
     return given if given is not None and UUID.fullmatch(given) else str(uuid4())
 
 
-class Limits:
+class BodyLimits:
     """Inside: a body that is too large or too slow is refused, and a bug answers 500 and is logged."""
 
     def __init__(self, app: ASGIApp, max_body: int = MAX_BODY, body_timeout: float = BODY_TIMEOUT) -> None:

@@ -40,7 +40,7 @@ QUEUED: Final = "queued"  # how every job begins
 _encode = msgspec.json.encode
 
 
-class Place(Struct, frozen=True):
+class Position(Struct, frozen=True):
     """After which event to go on: the number of its row, and its place in it."""
 
     number: int = 0
@@ -48,7 +48,7 @@ class Place(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True):
-    """One look at a job: events after a place, the state before them, the pages they speak of, and the job
+    """One look at a job: events after a position, the state before them, the pages they speak of, and the job
     as it is now."""
 
     job: Job | None
@@ -71,40 +71,40 @@ async def stream(
 ) -> Response:
     """Follow a job: everything that is kept of it, then what happens, until it ends."""
     found = await services.database.read(lambda conn: get_job(conn, job))
-    place = _place(last)
-    if place.number > found.event_number + 1:  # of another job, or of a database that is no more
-        place = Place()
+    position = _position(last)
+    if position.number > found.event_number + 1:  # of another job, or of a database that is no more
+        position = Position()
     return StreamingResponse(
-        follow(services, job, place),
+        follow(services, job, position),
         headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
         media_type="text/event-stream",
     )
 
 
-def _place(last: str | None) -> Place:
+def _position(last: str | None) -> Position:
     if not last:
-        return Place()
+        return Position()
     match = ID.fullmatch(last)
     if match is None:
         raise Invalid(
             f"Last-Event-ID is the id of an event of this stream, such as 12-3, not {last[:40]!r}",
             field="Last-Event-ID",
         )
-    return Place(int(match[1]), int(match[2]))
+    return Position(int(match[1]), int(match[2]))
 
 
-async def follow(services: Services, job: int, place: Place) -> AsyncGenerator[bytes, None]:
-    """The job's events after `place`, as text, until the job has ended and all is said."""
+async def follow(services: Services, job: int, position: Position) -> AsyncGenerator[bytes, None]:
+    """The job's events after `position`, as text, until the job has ended and all is said."""
     wait, spoken, said = LEAST_WAIT, monotonic(), ""
     told: str | None = None
     yield b"retry: 1000\n\n"
     while True:
-        seen = await services.database.read(lambda conn, place=place: _look(conn, job, place))  # type: ignore[misc]  # bound default
+        seen = await services.database.read(lambda conn, position=position: _look(conn, job, position))  # type: ignore[misc]  # bound default
         before = seen.before
         for event in seen.events:
-            for text in _texts(event, seen.pages, place, before):
+            for text in _texts(event, seen.pages, position, before):
                 yield text
-            place = Place(event.number + 1)
+            position = Position(event.number + 1)
             if event.state != before:
                 before = said = event.state
         if seen.events:
@@ -114,8 +114,8 @@ async def follow(services: Services, job: int, place: Place) -> AsyncGenerator[b
         if seen.job is not None and seen.job.state != said:  # claims move a job on without an event
             said = seen.job.state
             yield _text("state", None, {"state": said, "close_reason": seen.job.close_reason})
-        if seen.job is None or (seen.job.state in ENDED and seen.job.event_number < place.number):
-            yield _complete(job, seen.job, place)
+        if seen.job is None or (seen.job.state in ENDED and seen.job.event_number < position.number):
+            yield _complete(job, seen.job, position)
             return
         problem = await unwritten(services)
         if problem is not None and problem != told:  # no row can be written that tells of it
@@ -130,19 +130,19 @@ async def follow(services: Services, job: int, place: Place) -> AsyncGenerator[b
         wait = min(MOST_WAIT, wait * 1.5)
 
 
-async def _look(conn: Conn, job: int, place: Place) -> Seen:
+async def _look(conn: Conn, job: int, position: Position) -> Seen:
     try:
         found = await get_job(conn, job)
     except JobNotFound:  # deleted while it was followed
         return Seen(None, QUEUED, [], {})
-    events = await read_events(conn, job, place.number - 2, ROWS + 1)
-    before = events.pop(0).state if events and events[0].number < place.number else QUEUED
+    events = await read_events(conn, job, position.number - 2, ROWS + 1)
+    before = events.pop(0).state if events and events[0].number < position.number else QUEUED
     return Seen(found, before, events, await pages_seen(conn, job, [seq for e in events for seq in e.pages]))
 
 
-def _texts(event: Event, pages: dict[int, PageSeen], place: Place, before: str) -> Iterator[bytes]:
-    """What a row says, without what was said before `place`; `before` is the state of the row before."""
-    said = place.index if event.number == place.number else 0
+def _texts(event: Event, pages: dict[int, PageSeen], position: Position, before: str) -> Iterator[bytes]:
+    """What a row says, without what was said before `position`; `before` is the state of the row before."""
+    said = position.index if event.number == position.number else 0
     for index, (kind, data) in enumerate(_parts(event, pages, before), 1):
         if index > said and data is not None:
             yield _text(kind, f"{event.number}-{index}", data)
@@ -176,11 +176,11 @@ def _page(page: PageSeen) -> dict[str, Any]:
     return shown
 
 
-def _complete(job: int, found: Job | None, place: Place) -> bytes:
+def _complete(job: int, found: Job | None, position: Position) -> bytes:
     data: dict[str, Any] = {"id": public(job), "state": "deleted", "close_reason": None}
     if found is not None:
         data |= {"state": found.state, "close_reason": found.close_reason}
-    return _text("complete", f"{place.number}-0", data)
+    return _text("complete", f"{position.number}-0", data)
 
 
 def _text(kind: str, identity: str | None, data: Any) -> bytes:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from fyke.core.clock import monotonic
 
-__all__ = ["Announced", "Place", "announced"]
+__all__ = ["Address", "Announced", "announced"]
 
 NAME = "server.json"
 PATIENCE = 1.0  # seconds: commands that look at the file hold it for a moment
@@ -23,7 +23,7 @@ AGAIN = 0.02
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not bound to
 
 
-class Place(Struct, frozen=True):
+class Address(Struct, frozen=True):
     """Where a server listens."""
 
     host: str
@@ -34,9 +34,9 @@ class Announced:
     """A service: the address stands in the data directory from start to stop. Of several servers with one
     data directory (on a shared database) the first is announced."""
 
-    def __init__(self, directory: Path, place: Callable[[], Place]) -> None:
+    def __init__(self, directory: Path, address: Callable[[], Address]) -> None:
         self.directory = directory
-        self.place = place
+        self.address = address
         self._file: IO[bytes] | None = None
 
     async def start(self) -> None:
@@ -57,9 +57,9 @@ class Announced:
         except OSError:
             file.close()
             return None
-        place = self.place()
+        address = self.address()
         file.truncate(0)
-        file.write(msgspec.json.encode(Place(EVERYWHERE.get(place.host, place.host), place.port)))
+        file.write(msgspec.json.encode(Address(EVERYWHERE.get(address.host, address.host), address.port)))
         file.flush()
         return file
 
@@ -70,14 +70,14 @@ class Announced:
             file.close()
 
 
-def announced(directory: Path) -> Place | None:
+def announced(directory: Path) -> Address | None:
     """Where the server of this data directory listens, if one runs."""
     try:
         with (directory / NAME).open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except OSError:
-                return msgspec.json.decode(file.read(), type=Place)
+                return msgspec.json.decode(file.read(), type=Address)
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
     return None

@@ -186,9 +186,9 @@ def _error(answer: Answer) -> FykeError:
 async def reach(settings: Settings) -> AsyncIterator[Api]:
     """The API of the server that runs on this data directory, or of this process if there is none."""
     key_file = settings.data_dir / "admin.key"
-    place = await asyncio.to_thread(announced, settings.data_dir)
-    if place is not None:
-        yield Api(Http(place.host, place.port), await asyncio.to_thread(_token, key_file))
+    address = await asyncio.to_thread(announced, settings.data_dir)
+    if address is not None:
+        yield Api(Http(address.host, address.port), await asyncio.to_thread(_token, key_file))
         return
     base = await open_base(settings)
     await base.start()

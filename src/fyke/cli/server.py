@@ -14,7 +14,7 @@ from fyke.api.app import create_app
 from fyke.api.protocol import Protocol
 from fyke.api.services import UNWRITTEN, EngineHealth
 from fyke.cli.admin_key import ensure_admin_key
-from fyke.cli.announce import Announced, Place
+from fyke.cli.announce import Address, Announced
 from fyke.core.errors import Conflict
 from fyke.core.queue import Share
 from fyke.engine.lifecycle import Service, Stack
@@ -50,7 +50,7 @@ class Quiet(uvicorn.Server):
         yield
 
 
-class Http:
+class HttpServer:
     """uvicorn as a service. A stop sends those away who follow a job: they would hold it up for all of
     its grace."""
 
@@ -194,8 +194,8 @@ class Server:
         settings = base.settings
         self.engine = Engine(base, share_of(settings))
         self.behind = Behind(base, self.engine)
-        self.http = Http(create_app(self.behind), settings, self.behind.changes)
-        self.announced = Announced(settings.data_dir, lambda: Place(settings.host, self.http.port))
+        self.http = HttpServer(create_app(self.behind), settings, self.behind.changes)
+        self.announced = Announced(settings.data_dir, lambda: Address(settings.host, self.http.port))
         services: list[Service] = [self.engine, Ringing(base.queue, self.behind.changes), self.http]
         if settings.workers > 1:
             processes = WorkerProcesses(

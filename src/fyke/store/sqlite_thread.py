@@ -30,7 +30,7 @@ def embedded_library() -> str:
     return f"SQLite {sqlite3.sqlite_version}"
 
 
-class Work(Struct):
+class Entry(Struct):
     """A piece of work, where its result goes, and what that is."""
 
     run: Callable[[Conn], Awaitable[Any]]
@@ -59,7 +59,7 @@ class SqliteThread:
         self.connect = connect
         self.begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
         self.shared = SHARED if writes else 1
-        self.waiting: queue.PriorityQueue[tuple[int, int, Work | None]] = queue.PriorityQueue()
+        self.waiting: queue.PriorityQueue[tuple[int, int, Entry | None]] = queue.PriorityQueue()
         self.numbers = itertools.count()
         self.thread: threading.Thread | None = None
 
@@ -82,7 +82,7 @@ class SqliteThread:
             raise StoreError("the database is closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self.waiting.put((0 if urgent else 1, next(self.numbers), Work(work, loop, future)))
+        self.waiting.put((0 if urgent else 1, next(self.numbers), Entry(work, loop, future)))
         return await future
 
     def _main(self, loop: asyncio.AbstractEventLoop, ready: "asyncio.Future[None]") -> None:
@@ -119,7 +119,7 @@ class SqliteThread:
             work.answer()
         return going
 
-    def _run_group(self, conn: SqliteConn, group: list[Work]) -> bool:
+    def _run_group(self, conn: SqliteConn, group: list[Entry]) -> bool:
         group[0].result = run_now(group[0].run(conn))
         while len(group) < self.shared:
             try:

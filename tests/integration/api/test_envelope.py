@@ -10,7 +10,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from fyke.api.boundary import MAX_BODY, Limits
+from fyke.api.boundary import MAX_BODY, BodyLimits
 from tests.integration.api_parts import Parts
 
 ANY = "5f0c6f6e-2d34-4c1b-9a55-0b6f6a1d7e9c"
@@ -132,7 +132,9 @@ async def test_a_body_that_stops_coming_is_given_up(parts: Parts) -> None:
         await asyncio.Event().wait()
 
     (limits,) = [
-        layer for layer in parts.app.user_middleware if getattr(layer.cls, "__name__", "") == Limits.__name__
+        layer
+        for layer in parts.app.user_middleware
+        if getattr(layer.cls, "__name__", "") == BodyLimits.__name__
     ]
     limits.kwargs["body_timeout"] = 0.05
     async with parts.client() as client, asyncio.timeout(20):

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fyke.api.metrics import DOMAINS
 from fyke.api.services import EngineHealth
-from fyke.api.stream import Place, follow
+from fyke.api.stream import Position, follow
 from fyke.core.ids import from_public
 from fyke.core.outcome import EndJob
 from fyke.store.health import read_load
@@ -105,7 +105,7 @@ async def test_a_job_says_that_its_results_cannot_be_written(parts: Parts, admin
     parts.engine = EngineHealth({}, ("1 of 2 worker processes run", "results cannot be written: no space"))
     shown = (await admin.get(f"/api/v1/jobs/{job}")).json()["data"]
     assert shown["problem"] == "results cannot be written: no space"
-    following = follow(parts, from_public(job), Place())
+    following = follow(parts, from_public(job), Position())
     async with asyncio.timeout(10):
         while b"cannot be written" not in (text := await anext(following)):
             pass
