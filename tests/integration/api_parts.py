@@ -50,6 +50,7 @@ class Parts:
         self.registry = CollectorRegistry()
         self.engine = EngineHealth()
         self.app: FastAPI = create_app(self)
+        self.app.state.health.seconds = 0.0  # tests change what it tells, and look at once
         self.tokens: dict[str, str] = {}
 
     @classmethod

@@ -218,9 +218,10 @@ async def test_a_report_that_is_given_up_leaves_the_others_readable() -> None:
     reader, writer = await asyncio.open_connection(sock=ours)
     heard: list[Tallies] = []
     listening = asyncio.create_task(listen(reader, heard.append))
-    await parent.tell(counted(sent))
-    await parent.stop()
-    await listening
+    async with asyncio.timeout(20):
+        await parent.tell(counted(sent))
+        await parent.stop()
+        await listening
     assert [tallies.bytes for tallies in heard] == list(range(sent + 1))
     writer.close()
     await writer.wait_closed()

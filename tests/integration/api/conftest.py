@@ -23,7 +23,7 @@ def plain_log() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def fresh_health(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests change what /health tells, and look at once."""
+    """As in Parts, for whole servers."""
     monkeypatch.setattr("fyke.api.health.KEPT", 0.0)
 
 
