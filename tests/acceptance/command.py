@@ -74,8 +74,10 @@ class Running:
                 await self._news.wait()
 
     def send(self, number: signal.Signals) -> None:
+        """Not by the process's own method: that may take the exit code away from asyncio."""
         if self.process.returncode is None:
-            self.process.send_signal(number)
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """kill -9; it takes effect before anything else happens here."""
