@@ -221,7 +221,7 @@ class Reading:
             self.report.lose(str(problem))
             return
         await self._flush()
-        self.report.complete = True
+        self.report.ended = True
 
     # --- sitemaps ---
 
@@ -298,7 +298,7 @@ class Reading:
             if url is not None:
                 self._sources.append(Source("sitemap", url, self.parts.policies.lane_for(url), 1))
         if self._sources:
-            self.report.complete = True
+            self.report.ended = True
             await self._flush_sources()
         else:
             await self._guess(start, f"{origin}/sitemap.xml")
@@ -308,8 +308,7 @@ class Reading:
         await self._read_sitemap(url, must_be=False)
         if self._usable or self.payload is not self._first:
             return
-        self.report.notes = ["no sitemap was found: links are followed from here"]
-        self.report.warnings, self.report.complete = 0, True
+        self.report = Report(notes=["no sitemap was found: links are followed from here"], ended=True)
         task = NewTask(Kind.PAGE, 0, self.parts.policies.lane_for(start), start, FOLLOW_FROM_HERE)
         self._count = 1
         await self._emit([AddTasks((task,))])

@@ -59,7 +59,7 @@ async def _text(pieces: AsyncIterable[bytes], report: Report) -> AsyncIterator[l
             if not entries[0].loc.lower().startswith(SCHEMES):
                 raise BadPieces("not a sitemap: neither XML nor a list of URLs")
         yield entries
-    report.complete = True
+    report.ended = True
 
 
 async def _head(pieces: AsyncIterator[bytes]) -> bytes:

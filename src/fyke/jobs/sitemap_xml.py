@@ -45,11 +45,17 @@ class Entry(Struct, frozen=True, gc=False):
 
 class Report(Struct):
     """How reading went: `warnings` counts what could not be read, `notes` has the first few reasons;
-    `complete` says that the end was reached and nothing was lost on the way."""
+    `ended` says that the end was reached, `lost` that something on the way may have hidden an entry.
+    Whoever reads and whoever uses what was read both tell it so: neither takes back what the other said."""
 
     warnings: int = 0
     notes: list[str] = []
-    complete: bool = False
+    ended: bool = False
+    lost: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return self.ended and not self.lost
 
     def warn(self, reason: str) -> None:
         self.warnings += 1
@@ -59,7 +65,7 @@ class Report(Struct):
     def lose(self, reason: str) -> None:
         """Warn of something that may have hidden an entry."""
         self.warn(reason)
-        self.complete = False
+        self.lost = True
 
 
 class SitemapXml:
@@ -76,7 +82,6 @@ class SitemapXml:
         self._text: list[str] | None = None  # which of them is being read
         self._length = 0
         self._broken = ""
-        self._lost = False
         self._decoder: IncrementalDecoder | None = None
         self._wide = False
         self._ampersands = Ampersands()
@@ -121,7 +126,7 @@ class SitemapXml:
         if self._path:
             self._report.lose(f"the sitemap is cut off inside <{self._path[-1]}>")
         else:
-            self._report.complete = not self._lost
+            self._report.ended = True
 
     def _begin(self, piece: bytes) -> bytes:
         self._fed = 0
@@ -189,7 +194,6 @@ class SitemapXml:
     def _complete_entry(self) -> None:
         loc = "".join(self._loc).strip()
         if self._broken:
-            self._lost = True
             self._report.lose(self._broken)
         elif not loc:
             self._report.warn(f"<{self._entry}> without <loc>")
@@ -216,7 +220,6 @@ class SitemapXml:
             raise BadPieces(f"not a sitemap: {reason}")
         if not self._path:
             raise BadPieces(f"text after the end of the sitemap: {reason}")
-        self._lost = True
         self._report.lose(f"malformed XML: {reason}")
         if self._wide:
             raise BadPieces("the rest of it is not read")

@@ -11,7 +11,7 @@ from fyke.store.delete_job import delete_job
 from fyke.store.jobs import cancel_job
 from fyke.store.purge import expire, purge
 from tests.integration.jobs.driver import Bench, options
-from tests.integration.jobs.site import Reply, Site, product, sitemap_of
+from tests.integration.jobs.site import Reply, Site, index_of, product, sitemap_of
 from tests.integration.jobs.test_crawl import table
 
 
@@ -55,6 +55,25 @@ async def test_a_sitemap_that_was_away_for_once_hides_nothing(here: Bench, shop:
         job = await here.crawl(JobRequest(site=shop.base, options=options()))
         found.append(await removed(here, shop, job.id))
     assert found == [[], [], paths[3:], []]
+
+
+@pytest.mark.parametrize(("limit", "reason"), [("MOST_SUB_SITEMAPS", "more than 1"), ("MOST_DEPTH", "nested")])
+async def test_an_index_that_is_not_followed_to_its_end_hides_nothing(
+    here: Bench, shop: Site, monkeypatch: pytest.MonkeyPatch, limit: str, reason: str
+) -> None:
+    paths = shop.products(4)
+    shop.pages["/s.xml"] = index_of(shop.urls(["/1.xml", "/2.xml"]))
+    shop.pages["/1.xml"] = sitemap_of(shop.urls(paths[:2]))
+    shop.pages["/2.xml"] = index_of(shop.urls(["/3.xml"]))
+    shop.pages["/3.xml"] = sitemap_of(shop.urls(paths[2:]))
+    asked = JobRequest(sitemap=shop.url("/s.xml"), options=options())
+    assert (await here.crawl(asked)).total == 4
+    monkeypatch.setattr(f"fyke.jobs.plan.{limit}", 1)
+    job = await here.crawl(asked)
+    assert reason in str(job.error_message)
+    assert await removed(here, shop, job.id) == []
+    assert await here.rows("SELECT state FROM sources WHERE job = $1 AND state = 'failed'", job.id)
+    assert await here.rows("SELECT count(*) FROM snapshots") == [(4,)]
 
 
 @pytest.mark.parametrize("how", ["deleted", "expired"])

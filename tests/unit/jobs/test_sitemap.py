@@ -46,7 +46,7 @@ async def test_urls_and_their_times(size: int) -> None:
         Entry("http://shop.example/a", "2026-01-02"),
         Entry("http://shop.example/b?x=1&y=2"),
     ]
-    assert report == Report(complete=True)
+    assert report == Report(ended=True)
 
 
 async def test_an_index_leads_to_further_sitemaps() -> None:
