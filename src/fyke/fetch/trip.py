@@ -13,7 +13,7 @@ from fyke.fetch.options import FetchOptions
 from fyke.fetch.problems import Problem
 from fyke.fetch.transfer import Ask
 
-__all__ = ["Trip"]
+__all__ = ["Trip", "as_browsers_read"]
 
 SHOWN = 200  # characters of a server's text in a message
 MOST_COOKIES = 20
@@ -68,7 +68,7 @@ class Trip:
         """Move on to the redirect's target. False: it is not to be followed, and is the page itself. Nobody
         is asked about a target that the guard does not admit: the next hop will say so."""
         try:
-            url = join(self.url, _as_browsers_read(target))
+            url = join(self.url, as_browsers_read(target))
         except InvalidUrl as error:
             return (
                 ErrorClass.INVALID_URL,
@@ -135,7 +135,7 @@ def _shown(url: str) -> str:
     return hide_login(url).partition("?")[0][:SHOWN]
 
 
-def _as_browsers_read(location: str) -> str:
+def as_browsers_read(location: str) -> str:
     """A Location as bytes is UTF-8 where it can be."""
     if location.isascii():
         return location

@@ -1,4 +1,4 @@
-"""What an answer that is no page means for the page that was asked for."""
+"""What an answer that is not the page, or the sitemap, means for what was asked for."""
 
 from msgspec import Struct
 
@@ -6,13 +6,15 @@ from fyke.core.errors import InvalidUrl
 from fyke.core.http import retry_after
 from fyke.core.page import Blocked, ErrorClass, Failed, Page
 from fyke.core.urls import join
+from fyke.fetch.headers import REDIRECTS
+from fyke.fetch.trip import as_browsers_read
 from fyke.politeness.robots import RobotsAnswer
 
 __all__ = ["Stopped", "disallowed", "leads_to", "stopped_by"]
 
 
 class Stopped(Struct, frozen=True):
-    """Why a page came to nothing. `gone`: the site says there is no such page (any more); `skipped`: it
+    """Why a request came to nothing. `gone`: the site says there is no such page (any more); `skipped`: it
     was not ours to have; `until`: no attempt before that can do better."""
 
     error_class: str
@@ -31,20 +33,18 @@ def disallowed(answer: RobotsAnswer, fetched: Page | None = None) -> Stopped:
 
 
 def leads_to(page: Page) -> str | None:
-    """Where an answer that was not followed leads."""
+    """Where a redirect that was not followed leads."""
     location = page.header("location")
-    if not location:
+    if page.status not in REDIRECTS or not location:
         return None
     try:
-        return join(page.final_url, location)
+        return join(page.final_url, as_browsers_read(location))
     except InvalidUrl:
         return None
 
 
-def stopped_by(fetched: Page | Failed | Blocked | Stopped) -> Stopped:
-    """What the answer means for the page."""
-    if isinstance(fetched, Stopped):
-        return fetched
+def stopped_by(fetched: Page | Failed | Blocked) -> Stopped:
+    """What the answer means for what was asked for."""
     if isinstance(fetched, Failed):
         return Stopped(fetched.error_class, fetched.message, fetched, fetched.retry_after)
     if isinstance(fetched, Blocked):

@@ -15,30 +15,27 @@ from msgspec import Struct
 from fyke.core import clock
 from fyke.core.handler import Context
 from fyke.core.job import JobOptions
-from fyke.core.outcome import Compare, Effect, Outcome, PageRow, SlowLane, Verdict
+from fyke.core.outcome import Compare, Effect, Outcome, PageRow, Verdict
 from fyke.core.page import Blocked, Failed, Page, Request
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import JobInfo, Task
-from fyke.core.urls import host_of, origin_of
+from fyke.core.urls import host_of
 from fyke.extract.cpu import extract_off_loop
 from fyke.extract.encode import data_json, seo_json
 from fyke.fetch.blocked import judge
 from fyke.fetch.decode import decode
 from fyke.fetch.options import PAGES, FetchOptions
-from fyke.jobs.answers import Stopped, disallowed, leads_to, stopped_by
+from fyke.jobs.answers import Stopped
+from fyke.jobs.asking import Asking, Leave, Site
 from fyke.jobs.follow import MOST_DEPTH, children
 from fyke.jobs.page_log import PageLog
 from fyke.jobs.payload import Hop, PagePayload, payload_of
-from fyke.politeness.adapt import crawl_delay, slow_down
 from fyke.politeness.policies import Policies
-from fyke.politeness.policy import Policy
-from fyke.politeness.robots import Robots, RobotsAnswer
+from fyke.politeness.robots import Robots
 
 __all__ = ["Bodies", "Fetcher", "PageHandler", "PageParts"]
 
 LONGEST_TITLE: Final = 4000  # what the store keeps: comparisons are made with that
-MOST_LEARNED: Final = 5  # origins whose robots.txt is fetched on the way of one page's redirects
-SITES: Final = 50_000
 
 
 class Fetcher(Protocol):
@@ -78,23 +75,6 @@ class PageParts(Struct, frozen=True):
     chance: Callable[[], float] = random.random
 
 
-class _Site(Struct, frozen=True):
-    """What holds for a host."""
-
-    host: str
-    policy: Policy
-    obeys: bool
-    timed: bool
-    options: FetchOptions
-
-
-class _Onward(Struct, frozen=True):
-    """A redirect whose target is to wait for a turn of its own."""
-
-    url: str
-    page: Page
-
-
 _read_options = msgspec.json.Decoder(JobOptions).decode
 
 
@@ -103,142 +83,89 @@ class PageHandler:
 
     def __init__(self, parts: PageParts) -> None:
         self._parts = parts
-        self._robots = parts.robots
         self._client = parts.client
-        self._sites: dict[str, _Site] = {}
-        self._fetch_options: dict[tuple[str | None, bool], FetchOptions] = {}
+        self._asking = Asking(parts.robots, parts.policies, PAGES)
         self._job_options: dict[bytes, JobOptions] = {}
         self._log = PageLog()
 
     async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
         payload = payload_of(task.payload)
         url = payload.hop.url if payload.hop else task.url
-        site = self._sites.get(url.split("/", 3)[2]) or self._site(url)
-        if site.timed:
-            wait = site.policy.opens_in(clock.now())
-            if wait:
-                return _outcome(task, Verdict.REQUEUE, (), delay=wait)
-        effects: tuple[Effect, ...] = ()
-        if site.obeys:
-            answer = self._robots.peek(url)
-            if answer is None and task.interval:
-                return await self._spend_on_robots(task, url, site)
-            if answer is None:
-                answer = await self._robots.allowed(url)
-            if answer.fetched_now is not None:
-                effects = (answer.fetched_now,)
-            if answer.crawl_delay is not None:
-                effects += _delay_asked(task, site, answer)
-            if not answer.allowed:
-                return await self._stop(task, job, site, disallowed(answer), payload, effects)
-        fetched, learned = await self._fetch(url, site, payload.hop)
+        site = self._asking.site(url)
+        leave = await self._asking.leave(task, url, site)
+        if not leave.go:
+            return await self._not_now(task, job, site, leave, payload, leave.learned)
+        effects = leave.learned
+        fetched, onward, learned = await self._fetch(url, site, payload.hop)
         if learned:
             effects += learned
+        if onward is not None:
+            hop, leave = onward
+            return await self._not_now(task, job, site, leave, payload, effects, hop)
         if type(fetched) is Page and 200 <= fetched.status < 300:
             return await self._keep(task, job, site, fetched, payload, effects)
-        if isinstance(fetched, _Onward):
-            return self._wait_for_turn(task, fetched, payload, effects)
-        effects += _slowed(fetched, site)
-        return await self._stop(task, job, site, stopped_by(fetched), payload, effects)
+        stopped, asked = self._asking.meaning(fetched, site)
+        return await self._stop(task, job, site, stopped, payload, effects + asked)
 
-    # --- before ---
-
-    def _site(self, url: str) -> _Site:
-        host = host_of(url)
-        policy = self._parts.policies.policy_for(host)
-        limited = policy.delay > 0  # what is sent again at once has no turn in such a lane
-        options = self._fetch_options.get((policy.user_agent, limited))
-        if options is None:
-            options = msgspec.structs.replace(
-                PAGES, user_agent=policy.user_agent, once=limited, may_follow=self._may_follow
-            )
-            self._fetch_options[policy.user_agent, limited] = options
-        site = _Site(host, policy, policy.robots == "obey", bool(policy.hours), options)
-        if len(self._sites) >= SITES:
-            self._sites.clear()
-        self._sites[url.split("/", 3)[2]] = site
-        return site
-
-    async def _spend_on_robots(self, task: Task, url: str, site: _Site) -> Outcome:
-        """The lane's rate is limited: this task's turn is used for robots.txt, and it queues again."""
-        row = await self._robots.learn(origin_of(url))
-        effects: tuple[Effect, ...] = (row,)
-        answer = self._robots.peek(url)
-        if answer is not None and answer.crawl_delay is not None:
-            effects += _delay_asked(task, site, answer)
-        return _outcome(task, Verdict.REQUEUE, effects)
-
-    # --- the fetch ---
-
-    def _may_follow(self, here: str, there: str) -> bool:
-        """Whether a redirect may be followed at once: not to a lane that has limits, nor to what robots.txt
-        disallows, nor to an origin whose robots.txt is still to be fetched."""
-        site = self._sites.get(there.split("/", 3)[2]) or self._site(there)
-        if not self._is_free(here, there, site):
-            return False
-        if not site.obeys:
-            return True
-        answer = self._robots.peek(there)
-        return answer is not None and answer.allowed and answer.crawl_delay is None
-
-    def _is_free(self, here: str, there: str, site: _Site) -> bool:
-        """Whether a request may go there with no turn of its own; the place in its own lane it holds."""
-        lane = self._parts.policies.lane_for(there)
-        held = lane.cap == 0 or lane == self._parts.policies.lane_for(here)
-        return lane.interval == 0 and held and not site.timed
-
-    def _wait_for_turn(
-        self, task: Task, onward: "_Onward", payload: PagePayload, effects: tuple[Effect, ...]
+    async def _not_now(
+        self,
+        task: Task,
+        job: JobInfo,
+        site: Site,
+        leave: Leave,
+        payload: PagePayload,
+        effects: tuple[Effect, ...],
+        hop: Hop | None = None,
     ) -> Outcome:
-        """The next request goes to a lane with limits: the task waits there like any other."""
-        page = onward.page
-        spent = payload.hop.bytes_in if payload.hop else 0
-        hop = Hop(onward.url, (*page.history, page.final_url), page.cookies, spent + page.bytes_in)
+        """Nothing (more) is asked in this turn: the task waits for another one, at the `hop` that it has come
+        to, or it is stopped."""
+        if leave.stopped is not None:
+            return await self._stop(task, job, site, leave.stopped, payload, effects)
+        if hop is None:
+            return _outcome(task, Verdict.REQUEUE, effects, delay=leave.delay)
+        before = payload.hop.bytes_in if payload.hop else 0
+        reached = msgspec.structs.replace(hop, bytes_in=hop.bytes_in + before)
         return Outcome(
             task.id,
             task.lane,
             task.claims,
             Verdict.REQUEUE,
             effects,
-            page.bytes_in,
-            payload=msgspec.structs.replace(payload, hop=hop).encode(),
-            to=self._parts.policies.lane_for(onward.url),
+            hop.bytes_in,
+            payload=msgspec.structs.replace(payload, hop=reached).encode(),
+            to=leave.to,
         )
 
+    # --- the fetch ---
+
     async def _fetch(
-        self, url: str, site: _Site, hop: Hop | None
-    ) -> tuple["Page | Failed | Blocked | Stopped | _Onward", tuple[Effect, ...]]:
-        """The page, and rows of what was learned on its way."""
+        self, url: str, site: Site, hop: Hop | None
+    ) -> tuple[Page | Failed | Blocked, tuple[Hop, Leave] | None, tuple[Effect, ...]]:
+        """What came; the redirect that is not to be followed in this turn, if it ends with one; and what was
+        learned on the way. The client stops before origins whose robots.txt is not known, and what it has
+        fetched by then is not fetched again."""
         request = Request(url, history=hop.history, cookies=hop.cookies) if hop else Request(url)
+        fetched = await self._client.fetch(request, site.options)
         learned: tuple[Effect, ...] = ()
-        bytes_in = 0
-        for _ in range(MOST_LEARNED):
-            fetched = await self._client.fetch(request, site.options)
-            if bytes_in:
-                fetched = msgspec.structs.replace(fetched, bytes_in=fetched.bytes_in + bytes_in)
-            if type(fetched) is not Page:
-                return fetched, learned
-            if not 300 <= fetched.status < 400:
-                return judge(fetched) or fetched, learned
-            target = leads_to(fetched)
-            if target is None:
-                break
-            there = self._sites.get(target.split("/", 3)[2]) or self._site(target)
-            if not self._is_free(fetched.final_url, target, there):
-                return _Onward(target, fetched), learned
-            if not there.obeys:
-                break
-            answer = await self._robots.allowed(target)
-            if answer.fetched_now is not None:
-                learned += (answer.fetched_now,)
-            if not answer.allowed:
-                return disallowed(answer, fetched), learned
-            if answer.crawl_delay is not None:
-                return _Onward(target, fetched), learned
-            if answer.fetched_now is None:
-                break
-            bytes_in = fetched.bytes_in
-        return fetched, learned
+        while type(fetched) is Page and 300 <= fetched.status < 400:
+            onward = await self._asking.onward(fetched)
+            if onward is None:
+                return fetched, None, learned
+            hop, leave = onward
+            learned += leave.learned
+            if not leave.go:
+                return fetched, onward, learned
+            request = Request(hop.url, history=hop.history, cookies=hop.cookies)
+            after = await self._client.fetch(request, self._asking.site(hop.url).options)
+            fetched = msgspec.structs.replace(
+                after,
+                url=url,
+                bytes_in=fetched.bytes_in + after.bytes_in,
+                elapsed=fetched.elapsed + after.elapsed,
+            )
+        if type(fetched) is not Page:
+            return fetched, None, learned
+        return judge(fetched) or fetched, None, learned
 
     # --- after ---
 
@@ -246,7 +173,7 @@ class PageHandler:
         self,
         task: Task,
         job: JobInfo,
-        site: _Site,
+        site: Site,
         page: Page,
         payload: PagePayload,
         effects: tuple[Effect, ...],
@@ -308,7 +235,7 @@ class PageHandler:
         self,
         task: Task,
         job: JobInfo,
-        site: _Site,
+        site: Site,
         stopped: Stopped,
         payload: PagePayload,
         effects: tuple[Effect, ...],
@@ -390,16 +317,3 @@ def _outcome(
 
 def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE]
-
-
-def _delay_asked(task: Task, site: _Site, answer: RobotsAnswer) -> tuple[SlowLane, ...]:
-    """The Crawl-delay, unless the lane keeps it already."""
-    slow = crawl_delay(answer.crawl_delay, site.policy)
-    return (slow,) if slow is not None and slow.interval > task.interval else ()
-
-
-def _slowed(fetched: Page | Failed | Blocked | Stopped, site: _Site) -> tuple[SlowLane, ...]:
-    if isinstance(fetched, Stopped):
-        return ()
-    slow = slow_down(fetched, site.policy)
-    return (slow,) if slow is not None else ()

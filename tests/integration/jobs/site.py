@@ -88,7 +88,7 @@ def _spelled(reply: Reply) -> bytes:
         f"Content-Length: {len(reply.body)}",
         *(f"{name}: {value}" for name, value in reply.headers.items()),
     ]
-    return "\r\n".join([*lines, "", ""]).encode() + reply.body
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + reply.body
 
 
 def product(name: str, price: float | str, links: str = "") -> Reply:

@@ -108,6 +108,41 @@ async def test_a_cookie_that_was_set_on_the_way_is_shown_again(tmp_path: Path, s
     assert shop.cookies == ["", "seen=1"]
 
 
+async def test_what_was_asked_is_not_asked_again_for_a_host_that_was_not_known(
+    tmp_path: Path, shop: Site
+) -> None:
+    """robots.txt of the host that a redirect leads to is fetched in between."""
+    shop.products(1)
+    there = shop.url("/p/0").replace("127.0.0.1", "localhost")
+    shop.pages["/old"] = to(there)
+    async with bench(tmp_path, policies=policies(SLOW, FREE)) as here:
+        job = await here.crawl(JobRequest(urls=(shop.url("/old"),), options=options()))
+        rows = await here.rows("SELECT url, final_url, bytes_in FROM pages")
+        alone = await here.crawl(JobRequest(urls=(there,), options=options()))
+    assert (job.succeeded, rows) == (1, [(shop.url("/old"), there, job.bytes)])
+    assert job.bytes > alone.bytes
+    assert shop.order == ["/robots.txt", "/old", "/robots.txt", "/p/0", "/p/0"]
+
+
+async def test_a_target_is_read_alike_in_every_lane(tmp_path: Path, shop: Site) -> None:
+    """UTF-8 in a header, as browsers read it."""
+    shop.pages["/old"] = to("/stra\u00dfe".encode().decode("latin-1"))
+    shop.pages["/stra%C3%9Fe"] = Reply(b"<title>here</title>")
+    for lane in (FREE, SLOW):
+        async with bench(tmp_path, policies=policies(lane, lane)) as here:
+            assert (await here.crawl(JobRequest(urls=(shop.url("/old"),), options=options()))).succeeded == 1
+
+
+async def test_what_only_names_another_place_is_no_redirect(tmp_path: Path, shop: Site) -> None:
+    shop.products(1)
+    shop.pages["/choice"] = Reply(status=300, headers={"Location": "/p/0"})
+    for lane in (FREE, SLOW):
+        async with bench(tmp_path, policies=policies(lane, lane)) as here:
+            job = await here.crawl(JobRequest(urls=(shop.url("/choice"),), options=options()))
+            assert job.failed == 1
+    assert shop.hits["/p/0"] == 0
+
+
 async def test_a_circle_is_found_over_several_turns(tmp_path: Path, shop: Site) -> None:
     shop.pages["/a"] = to("/b")
     shop.pages["/b"] = to("/a")

@@ -57,7 +57,9 @@ async def test_a_sitemap_that_was_away_for_once_hides_nothing(here: Bench, shop:
     assert found == [[], [], paths[3:], []]
 
 
-@pytest.mark.parametrize(("limit", "reason"), [("MOST_SUB_SITEMAPS", "more than 1"), ("MOST_DEPTH", "nested")])
+@pytest.mark.parametrize(
+    ("limit", "reason"), [("MOST_SUB_SITEMAPS", "more than 1"), ("MOST_DEPTH", "nested")]
+)
 async def test_an_index_that_is_not_followed_to_its_end_hides_nothing(
     here: Bench, shop: Site, monkeypatch: pytest.MonkeyPatch, limit: str, reason: str
 ) -> None:

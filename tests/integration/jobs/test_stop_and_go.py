@@ -5,6 +5,7 @@ import gzip
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import msgspec
 import pytest
@@ -363,6 +364,18 @@ async def test_crawl_delay_becomes_the_lanes_interval(tmp_path: Path, shop: Site
         assert await here.rows("SELECT count(*) FROM robots") == [(1,)]
     assert shop.order[0] == "/robots.txt"
     assert shop.hits["/robots.txt"] == 1
+
+
+async def test_pages_wait_until_their_lane_keeps_the_crawl_delay(here: Bench, shop: Site) -> None:
+    """They were handed out at once, when nothing was known of it."""
+    paths = shop.products(3)
+    shop.pages["/robots.txt"] = Reply(b"User-agent: *\nCrawl-delay: 0.05\n", "text/plain")
+    times: list[float] = []
+    for path in paths:
+        shop.pages[path] = Reply(b"<title>x</title>", after=lambda: times.append(monotonic()))
+    job = await here.crawl(JobRequest(urls=shop.urls(paths), options=options()))
+    assert (job.state, len(times)) == ("succeeded", 3)
+    assert times[-1] - times[0] > 0.06, "a slot and a bit: the driver hands back nothing that begins late"
 
 
 async def test_options_are_those_of_the_job(here: Bench, shop: Site) -> None:

@@ -46,8 +46,8 @@ def handler(web: Web, retry: RetryPolicy) -> PageHandler:
     return PageHandler(PageParts(web, Robots(web.fetch, "Fyke"), Policies.with_file(), retry))
 
 
-def task(attempt: int) -> Task:
-    return Task(1, 1, 1, Kind.PAGE, 0, PAGE, b"", attempt, attempt)
+def task(attempt: int, interval: int = 0) -> Task:
+    return Task(1, 1, 1, Kind.PAGE, 0, PAGE, b"", attempt, attempt, interval=interval)
 
 
 @pytest.mark.parametrize("cap", [600.0, 10.0])
@@ -85,3 +85,12 @@ async def test_a_page_whose_robots_txt_never_comes_fails_with_the_reason() -> No
     web.answers = {f"{PAGE[:17]}/robots.txt": 503}
     outcome = await handler(web, RetryPolicy(attempts=1))(task(1), JOB, Nothing())
     assert (outcome.verdict, outcome.error_class) == (Verdict.FAILED, ErrorClass.HTTP_5XX)
+
+
+async def test_a_turn_that_finds_no_host_is_an_attempt() -> None:
+    """However slow the lane: by its next turn nothing may be known any more, and it would go on for ever."""
+    web = Web()
+    web.answers = {f"{PAGE[:17]}/robots.txt": ErrorClass.DNS}
+    handle = handler(web, RetryPolicy(attempts=2))
+    verdicts = [(await handle(task(attempt, 3 * SECOND), JOB, Nothing())).verdict for attempt in (1, 2)]
+    assert verdicts == [Verdict.RETRY, Verdict.FAILED]
