@@ -7,7 +7,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from fyke.core.page import ErrorClass, Failed
+from fyke.core.page import ErrorClass, Failed, Page
 from fyke.fetch.headers import Head
 from fyke.fetch.inflate import BadEncoding
 from fyke.fetch.multi import ABORTED, Multi, Result
@@ -60,6 +60,11 @@ class Stream:
     def bytes_in(self) -> int:
         """Bytes over the wire so far, headers and all hops included."""
         return self._trip.bytes_in + self._transfer.bytes_in
+
+    def page(self) -> Page:
+        """The answer without its body, for what its head says."""
+        page = self._trip.page(self.head, b"", None)
+        return replace(page, bytes_in=self.bytes_in)
 
     async def begin(self) -> Problem | None:
         """Send the request and wait for the body to begin, or for the end."""

@@ -59,7 +59,7 @@ class Asking:
         self._robots = robots
         self._policies = policies
         self._options = msgspec.structs.replace(options, may_follow=self._may_follow)
-        self._variants: dict[tuple[str | None, bool], FetchOptions] = {None: self._options}
+        self._variants: dict[tuple[str | None, bool], FetchOptions] = {}
         self._sites: dict[str, Site] = {}
 
     def site(self, url: str) -> Site:

@@ -25,18 +25,20 @@ from fyke.core import clock
 from fyke.core.errors import InvalidUrl, StoreError
 from fyke.core.handler import Context
 from fyke.core.ids import public
-from fyke.core.outcome import AddSources, AddTasks, Effect, Outcome, SaveRobots, Source, SourceRead, Verdict
-from fyke.core.page import ErrorClass, Failed, Request
+from fyke.core.outcome import AddSources, AddTasks, Effect, Outcome, Source, SourceRead, Verdict
+from fyke.core.page import ErrorClass
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.secrets import hide_login
-from fyke.core.task import JobInfo, Kind, NewTask, Task
+from fyke.core.task import JobInfo, Kind, LaneSpec, NewTask, Task
 from fyke.core.urls import canonical, join, origin_of
 from fyke.egress.guard import Guard
 from fyke.fetch.client import HttpClient
-from fyke.fetch.options import FetchOptions
+from fyke.jobs.asking import Asking
 from fyke.jobs.follow import FOLLOW_FROM_HERE
+from fyke.jobs.payload import Hop
 from fyke.jobs.pieces import BadPieces, gunzipped, lines
-from fyke.jobs.sitemap import MAX_BYTES, Entry, Report, read_sitemap
+from fyke.jobs.sitemap import Entry, Report, read_sitemap
+from fyke.jobs.sitemap_fetch import SITEMAPS, NotNow, SitemapFetch, Unfetched
 from fyke.objects.protocol import ObjectNotFound, ObjectStore
 from fyke.politeness.policies import Policies
 from fyke.politeness.robots import Robots
@@ -52,16 +54,15 @@ ASKS: Final = 2.0  # seconds after which a plan that adds nothing asks whether i
 MOST_DEPTH: Final = 4  # indexes within indexes
 MOST_SUB_SITEMAPS: Final = 50_000
 MOST_NOTES: Final = 3
-SITEMAPS: Final = FetchOptions(
-    accept="application/xml,text/xml,text/plain,*/*;q=0.5",
-    timeout=300,
-    max_bytes=MAX_BYTES,
-    max_inflated=MAX_BYTES,
+# With these, /sitemap.xml is not there, or not for us: what the pages come to, they will say themselves.
+NO_SITEMAP: Final = frozenset(
+    {ErrorClass.NOT_FOUND, ErrorClass.HTTP_4XX, ErrorClass.BLOCKED, ErrorClass.ROBOTS}
 )
 
 
 class PlanPayload(Struct, frozen=True):
-    """What a plan task carries. `start` entries have been added in earlier turns."""
+    """What a plan task carries. `start` entries have been added in earlier turns; `hop` is the request that
+    is due, where it is not for the location itself."""
 
     number: int
     kind: str
@@ -69,6 +70,7 @@ class PlanPayload(Struct, frozen=True):
     first_seq: int
     depth: int = 0
     start: int = 0
+    hop: Hop | None = None
 
 
 class PlanParts(Struct, frozen=True):
@@ -86,13 +88,6 @@ class _Halted(Exception):
     """The job takes no more URLs; its plan is resumed with it."""
 
 
-class _Later(Exception):
-    """What the source is fetched from may answer another time."""
-
-    def __init__(self, failed: Failed) -> None:
-        self.failed = failed
-
-
 def plan_prefix(job: int) -> str:
     """Where a job's plan keeps what it has fetched."""
     return f"plans/{public(job)}/"
@@ -103,26 +98,33 @@ class PlanHandler:
 
     def __init__(self, parts: PlanParts) -> None:
         self._parts = parts
+        self._asking = Asking(parts.robots, parts.policies, SITEMAPS)
 
     async def __call__(self, task: Task, job: JobInfo, context: Context) -> Outcome:
         payload = msgspec.json.decode(task.payload, type=PlanPayload)
-        reading = Reading(self._parts, task, payload, context)
+        fetch = SitemapFetch(self._parts.client, self._asking, task)
+        reading = Reading(self._parts, fetch, task, payload, context)
         try:
             await reading.run()
         except _Halted:
             return reading.outcome(Verdict.SUCCEEDED, ())
-        except _Later as later:
-            failed = later.failed
+        except NotNow as not_now:
+            leave, hop = not_now.leave, not_now.hop
+            waiting = None if hop is None else msgspec.json.encode(msgspec.structs.replace(payload, hop=hop))
+            return reading.outcome(Verdict.REQUEUE, (), delay=leave.delay, payload=waiting, to=leave.to)
+        except Unfetched as caught:
+            stopped = caught.stopped
             delay = retry_delay(
-                failed.error_class,
+                stopped.error_class,
                 task.attempt,
                 self._parts.retry,
                 random.random(),  # noqa: S311 - jitter
-                failed.retry_after,
+                stopped.retry_after,
+                least=stopped.until - clock.now(),
             )
             if delay is not None:
-                return reading.outcome(Verdict.RETRY, (), delay=delay, error_class=failed.error_class)
-            reading.report.lose(f"{failed.error_class}: {failed.message}")
+                return reading.outcome(Verdict.RETRY, (), delay=delay, error_class=stopped.error_class)
+            reading.report.lose(f"{stopped.error_class}: {stopped.message}")
         if reading.payload is not payload:
             return reading.outcome(Verdict.REQUEUE, (), payload=msgspec.json.encode(reading.payload))
         return reading.outcome(Verdict.SUCCEEDED, (reading.read_through(),))
@@ -131,8 +133,11 @@ class PlanHandler:
 class Reading:
     """One turn at one source."""
 
-    def __init__(self, parts: PlanParts, task: Task, payload: PlanPayload, context: Context) -> None:
+    def __init__(
+        self, parts: PlanParts, fetch: SitemapFetch, task: Task, payload: PlanPayload, context: Context
+    ) -> None:
         self.parts = parts
+        self._fetch = fetch
         self.task = task
         self.payload = payload
         self.report = Report()
@@ -141,8 +146,6 @@ class Reading:
         self._urls: list[tuple[int, str]] = []
         self._sources: list[Source] = []
         self._count = 0  # entries so far: a URL's place does not depend on what others are worth
-        self._bytes_in = 0
-        self._effects: tuple[Effect, ...] = ()
         self._usable = 0
         self._turn_ends = clock.monotonic() + TURN
         self._ask_at = clock.monotonic() + ASKS
@@ -152,7 +155,8 @@ class Reading:
         if kind == "list":
             await self._read_list()
         elif kind == "sitemap":
-            await self._read_sitemap(self.payload.location, must_be=True)
+            url = self.payload.location
+            await self._read_sitemap(url, await self._kept() or await self._fetched(url))
         else:
             await self._read_site()
 
@@ -164,6 +168,7 @@ class Reading:
         delay: int = 0,
         payload: bytes | None = None,
         error_class: str | None = None,
+        to: LaneSpec | None = None,
     ) -> Outcome:
         task = self.task
         return Outcome(
@@ -171,11 +176,12 @@ class Reading:
             task.lane,
             task.claims,
             verdict,
-            (*self._effects, *effects),
-            bytes_in=self._bytes_in,
+            (*self._fetch.learned, *effects),
+            bytes_in=self._fetch.bytes_in,
             delay=delay,
             payload=payload,
             error_class=error_class,
+            to=to,
         )
 
     def read_through(self) -> SourceRead:
@@ -225,10 +231,7 @@ class Reading:
 
     # --- sitemaps ---
 
-    async def _read_sitemap(self, url: str, *, must_be: bool) -> None:
-        body = await self._kept(url, must_be=must_be)
-        if body is None:
-            return
+    async def _read_sitemap(self, url: str, body: AsyncGenerator[bytes, None]) -> None:
         async with aclosing(body):
             async for entries in read_sitemap(body, self.report):
                 for entry in entries:
@@ -287,27 +290,36 @@ class Reading:
     # --- sites ---
 
     async def _read_site(self) -> None:
-        start = self.payload.location
-        origin = origin_of(start)
-        if self.parts.robots.peek(start) is None:
-            row: SaveRobots = await self._while_wanted(self.parts.robots.learn(origin))
-            self._effects = (row,)
-        named = self.parts.robots.sitemaps(origin)
-        for text in named:
+        origin = origin_of(self.payload.location)
+        url = f"{origin}/sitemap.xml"
+        body = await self._kept()
+        if body is None and self.payload.hop is None and await self._read_robots(origin, url):
+            return
+        try:
+            await self._read_sitemap(url, body or await self._fetched(url))
+        except Unfetched as caught:
+            if caught.stopped.error_class not in NO_SITEMAP:
+                raise
+        if not self._usable and self.payload is self._first:
+            await self._follow_links()
+
+    async def _read_robots(self, origin: str, guess: str) -> bool:
+        """Whether robots.txt names sitemaps. If not, the `guess` is due, in this turn or in another."""
+        leave = await self._while_wanted(self._fetch.robots(guess))
+        for text in self.parts.robots.sitemaps(origin):
             url = self._usable_url(f"{origin}/robots.txt", text)
             if url is not None:
                 self._sources.append(Source("sitemap", url, self.parts.policies.lane_for(url), 1))
         if self._sources:
             self.report.ended = True
             await self._flush_sources()
-        else:
-            await self._guess(start, f"{origin}/sitemap.xml")
+            return True
+        if not leave.go and leave.stopped is None:
+            raise NotNow(leave, Hop(guess, ()))
+        return False
 
-    async def _guess(self, start: str, url: str) -> None:
-        """/sitemap.xml, or else the links."""
-        await self._read_sitemap(url, must_be=False)
-        if self._usable or self.payload is not self._first:
-            return
+    async def _follow_links(self) -> None:
+        start = self.payload.location
         self.report = Report(notes=["no sitemap was found: links are followed from here"], ended=True)
         task = NewTask(Kind.PAGE, 0, self.parts.policies.lane_for(start), start, FOLLOW_FROM_HERE)
         self._count = 1
@@ -315,42 +327,24 @@ class Reading:
 
     # --- fetching ---
 
-    async def _kept(self, url: str, *, must_be: bool) -> AsyncGenerator[bytes, None] | None:
-        """The sitemap's bytes, from the first time it was fetched. None when it is not there, which is a
-        fault if it must be."""
-        key = f"{plan_prefix(self.task.job)}{self.payload.number}"
+    @property
+    def _key(self) -> str:
+        return f"{plan_prefix(self.task.job)}{self.payload.number}"
+
+    async def _kept(self) -> AsyncGenerator[bytes, None] | None:
+        """The sitemap's bytes, if it was fetched before."""
         try:
-            return await self.parts.objects.open(key)
+            return await self.parts.objects.open(self._key)
         except ObjectNotFound:
-            pass
+            return None
+
+    async def _fetched(self, url: str) -> AsyncGenerator[bytes, None]:
+        """The sitemap's bytes, which are kept from now on."""
         with tempfile.TemporaryDirectory(prefix="fyke-") as directory:
             path = Path(directory) / "sitemap"
-            failed = await self._while_wanted(self._fetch(url, path))
-            if failed is None:
-                await self.parts.objects.put_file(key, path)
-                return await self.parts.objects.open(key)
-        self._bytes_in += failed.bytes_in
-        if not must_be and failed.error_class in (ErrorClass.NOT_FOUND, ErrorClass.HTTP_4XX):
-            return None
-        raise _Later(failed)
-
-    async def _fetch(self, url: str, path: Path) -> Failed | None:
-        stream = await self.parts.client.stream(Request(url), SITEMAPS)
-        if isinstance(stream, Failed):
-            return stream
-        async with stream:
-            if stream.status != 200:
-                return _failed_status(url, stream.status, stream.bytes_in)
-            try:
-                with path.open("wb") as file:
-                    async for piece in stream:
-                        file.write(piece)
-            except asyncio.CancelledError:
-                self._bytes_in += stream.bytes_in
-                raise
-            if stream.failed is None:
-                self._bytes_in += stream.bytes_in
-            return stream.failed
+            await self._while_wanted(self._fetch.into(path, self.payload.hop or Hop(url, ())))
+            await self.parts.objects.put_file(self._key, path)
+        return await self.parts.objects.open(self._key)
 
     # --- adding ---
 
@@ -374,7 +368,9 @@ class Reading:
             await self._emit([AddSources(tuple(sources))])
 
     async def _emit(self, effects: Sequence[Effect]) -> None:
-        halted = await self._context.emit(effects)
+        learned = self._fetch.learned
+        halted = await self._context.emit((*learned, *effects))
+        self._fetch.learned = self._fetch.learned[len(learned) :]  # more may have come meanwhile
         self._ask_at = clock.monotonic() + ASKS
         if halted is not None:
             raise _Halted
@@ -402,15 +398,3 @@ class Reading:
         await self._flush_sources()
         self.payload = msgspec.structs.replace(self.payload, start=self._count)
         return True
-
-
-def _failed_status(url: str, status: int, bytes_in: int) -> Failed:
-    if status in (404, 410):
-        error_class = ErrorClass.NOT_FOUND
-    elif status == 429:
-        error_class = ErrorClass.RATE_LIMITED
-    elif status >= 500:
-        error_class = ErrorClass.HTTP_5XX
-    else:
-        error_class = ErrorClass.HTTP_4XX
-    return Failed(url, error_class, f"status {status}", clock.now(), status=status, bytes_in=bytes_in)

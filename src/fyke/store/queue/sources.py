@@ -28,6 +28,10 @@ NEXT = """
 AFTER = """
     SELECT s.lane FROM tasks t JOIN sources s ON s.job = t.job AND s.number = $2 WHERE t.id = $1"""
 
+READY_PLAN = """
+    SELECT t.id FROM queues q JOIN tasks t ON t.lane = q.lane AND t.job = q.job
+    WHERE q.job = $1 AND q.low < 0 AND t.state = 0 AND t.place < 0 LIMIT 1"""
+
 _lane = msgspec.json.Decoder(LaneSpec)
 
 
@@ -68,12 +72,9 @@ async def end_source(conn: Conn, job: int, read: SourceRead) -> None:
 
 
 async def plan_waits(conn: Conn, job: int) -> bool:
-    """Whether the plan of a job of which nothing runs has a task already."""
-    rows = await conn.fetch("SELECT lane FROM sources WHERE job = $1 AND state = 'reading' LIMIT 1", job)
-    if not rows:
-        return False
-    ready = "SELECT id FROM tasks WHERE lane = $1 AND job = $2 AND state = 0 AND place < 0 LIMIT 1"
-    if await conn.fetch(ready, lane_of(_lane.decode(rows[0][0])), job):
+    """Whether the plan of a job of which nothing runs has a task already. Redirects may have led it to
+    another lane than its source's."""
+    if await conn.fetch(READY_PLAN, job):
         return True
     for table in ("delays", "suspects"):
         resting = f"SELECT r.task FROM {table} r JOIN tasks t ON t.id = r.task"
