@@ -28,7 +28,7 @@ from fyke.engine.upkeep import Upkeep, UpkeepOptions
 from fyke.engine.worker import Worker, WorkerOptions
 from fyke.export import write as export
 from fyke.fetch.client import HttpClient
-from fyke.fetch.options import ROBOTS, Limits
+from fyke.fetch.options import FetchOptions, Limits
 from fyke.fleet.reports import Reports
 from fyke.fleet.wire import WireQueue
 from fyke.jobs.export import ExportParts, export_job
@@ -41,7 +41,8 @@ from fyke.objects.local import LocalObjects, clear_abandoned
 from fyke.objects.protocol import ObjectStore
 from fyke.politeness.adapt import crawl_delay
 from fyke.politeness.policies import Policies
-from fyke.politeness.robots import Robots
+from fyke.politeness.robots import REDIRECTS, Robots
+from fyke.politeness.rules import SIZE_LIMIT
 from fyke.settings import Settings
 from fyke.store.conn import Database
 from fyke.store.exports import Export, register_made
@@ -51,11 +52,28 @@ from fyke.store.queue import SqlQueue
 from fyke.store.queue.adopt import adopt_policies
 from fyke.store.robots import stored_robots
 
-__all__ = ["Base", "Engine", "bring_up", "kept_bodies", "load_policies", "make_data_dir", "open_base"]
+__all__ = [
+    "ROBOTS",
+    "Base",
+    "Engine",
+    "bring_up",
+    "kept_bodies",
+    "load_policies",
+    "make_data_dir",
+    "open_base",
+]
 
 log = structlog.get_logger("fyke")
 
 LONGEST_JOB = 7.0  # days
+ROBOTS = FetchOptions(
+    accept="text/plain,*/*;q=0.8",
+    redirects=REDIRECTS,
+    timeout=30,
+    max_bytes=SIZE_LIMIT,
+    max_inflated=SIZE_LIMIT,
+    truncate=True,
+)
 
 
 class Base(Struct):

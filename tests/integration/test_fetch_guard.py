@@ -8,7 +8,7 @@ import pytest
 from fyke.core.page import ErrorClass, Failed, Page, Request
 from fyke.egress.guard import Guard
 from fyke.fetch.client import HttpClient
-from fyke.fetch.options import SITEMAPS, Limits
+from fyke.fetch.options import FetchOptions, Limits
 from tests.integration.hostile import HostileServer
 
 LIMITS = Limits(connect=2, first_byte=2, total=3)
@@ -134,7 +134,7 @@ async def test_a_redirect_is_judged_like_a_url(server: HostileServer, target: st
     failed = await client.fetch(Request(url))
     assert isinstance(failed, Failed)
     assert failed.error_class == ErrorClass.REFUSED, failed.message
-    streamed = await client.stream(Request(url), SITEMAPS)
+    streamed = await client.stream(Request(url), FetchOptions())
     assert isinstance(streamed, Failed)
     assert streamed.error_class == ErrorClass.REFUSED
     await client.stop()

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from fyke.core.page import ErrorClass, Failed, Page, Request
 from fyke.egress.guard import Guard
 from fyke.fetch.client import HttpClient
-from fyke.fetch.options import ROBOTS, Limits
+from fyke.fetch.options import Limits
 from fyke.politeness.robots import Robots
+from fyke.politeness.rules import SIZE_LIMIT
+from fyke.wiring import ROBOTS
 from tests.integration.hostile import PAGES, HostileServer, Reply
 from tests.integration.hostile import Page as ServerPage
 
@@ -71,7 +73,7 @@ async def test_the_file_is_read_in_whatever_form_it_comes(
     assert answer.crawl_delay == 3
     assert answer.fetched_now is not None
     assert answer.fetched_now.body.startswith(FILE)
-    assert len(answer.fetched_now.body) <= 512 * 1024
+    assert len(answer.fetched_now.body) <= SIZE_LIMIT
     assert not (await robots.allowed(server.url("/private/lamp"))).allowed
 
 

@@ -1,7 +1,6 @@
 """Bodies read piece by piece: any size in constant memory, with the same limits."""
 
 import asyncio
-import gzip
 import tracemalloc
 from collections.abc import AsyncIterator
 
@@ -10,8 +9,9 @@ import pytest
 from fyke.core.page import ErrorClass, Failed, Page, Request
 from fyke.egress.guard import Guard
 from fyke.fetch.client import HttpClient
-from fyke.fetch.options import PAGES, ROBOTS, SITEMAPS, FetchOptions, Limits
+from fyke.fetch.options import PAGES, FetchOptions, Limits
 from fyke.fetch.stream import Stream
+from fyke.jobs.sitemap_fetch import SITEMAPS
 from tests.integration.hostile import BOMB, HTML, HostileServer, Reply, bomb
 
 LIMITS = Limits(connect=2, first_byte=0.4, total=1)
@@ -63,24 +63,6 @@ async def test_status_headers_and_history_are_there_before_the_body(
         page = await client.fetch(Request(server.url("/to?url=/status%3Fcode%3D404")))
         assert isinstance(page, Page)
         assert stream.bytes_in == page.bytes_in
-
-
-async def test_a_gzip_file_is_inflated_whatever_its_headers_say(
-    server: HostileServer, client: HttpClient
-) -> None:
-    async def file(reply: Reply) -> None:
-        await reply.whole(gzip.compress(HTML), kind="application/octet-stream")
-
-    async def twice(reply: Reply) -> None:
-        await reply.whole(
-            gzip.compress(gzip.compress(HTML)), "Content-Encoding: gzip", kind="application/gzip"
-        )
-
-    server.extra = {"/sitemap.xml.gz": file, "/twice.xml.gz": twice}
-    assert await read(client, server.url("/sitemap.xml.gz")) == (HTML, None)
-    assert await read(client, server.url("/twice.xml.gz")) == (HTML, None)
-    plain, failed = await read(client, server.url("/sitemap.xml.gz"), FetchOptions())
-    assert (gzip.decompress(plain), failed) == (HTML, None)
 
 
 async def test_a_large_body_takes_no_more_memory_than_a_small_one(
@@ -149,7 +131,7 @@ async def test_who_reads_slowly_holds_the_server_back(server: HostileServer, cli
         ("/no-answer", SITEMAPS, ErrorClass.CONNECTION_LOST),
         ("/picture", PAGES, ErrorClass.CONTENT_TYPE),
         ("/loop", SITEMAPS, ErrorClass.TOO_MANY_REDIRECTS),
-        ("/chain?n=6", ROBOTS, ErrorClass.TOO_MANY_REDIRECTS),
+        ("/chain?n=6", FetchOptions(redirects=5), ErrorClass.TOO_MANY_REDIRECTS),
     ],
 )
 async def test_the_limits_hold(

@@ -151,15 +151,6 @@ def test_nothing_to_undo() -> None:
         inflater("gzip, gzip, gzip")
 
 
-@pytest.mark.parametrize("step", [1, 3, 1000])
-def test_a_gzip_file_is_known_by_its_start(step: int) -> None:
-    for body, text in ((gzip.compress(TEXT), TEXT), (TEXT, TEXT), (b"\x1f", b""), (b"", b"")):
-        undo = inflater(None, gunzip=True)
-        assert undo is not None
-        pieces = [p for at in range(0, len(body), step) for p in undo.feed(body[at : at + step])]
-        assert b"".join(pieces) == text
-
-
 def test_libcurls_codes_have_error_classes() -> None:
     assert explain(6, "Could not resolve host")[0] == ErrorClass.DNS
     assert explain(28, "Operation timed out")[0] == ErrorClass.TIMEOUT

@@ -148,7 +148,6 @@ class HttpClient:
             body_bytes=request.max_bytes or options.max_bytes or self._limits.body_bytes,
             inflated_bytes=options.max_inflated or self._limits.inflated_bytes,
             truncate=options.truncate,
-            gunzip=options.gunzip,
             once=options.once,
         )
         if plain:

@@ -153,35 +153,6 @@ class Chain:
             yield from self._inner.feed(piece)
 
 
-class MaybeGzip:
-    """A body that may be a gzip file by its first two bytes, as sitemaps are."""
-
-    def __init__(self) -> None:
-        self._object: Inflater | None = None
-        self._plain = False
-        self._held = b""
-
-    @property
-    def whole(self) -> bool:
-        return self._object is None or self._object.whole
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._plain:
-            yield data
-            return
-        if self._object is None:
-            data, self._held = self._held + data, b""
-            if data == GZIP_MAGIC[:1]:
-                self._held = data
-                return
-            if not data.startswith(GZIP_MAGIC):
-                self._plain = True
-                yield data
-                return
-            self._object = Zlib(gzip=True)
-        yield from self._object.feed(data)
-
-
 def _single(name: str) -> Inflater:
     match name:
         case "gzip" | "x-gzip":
@@ -195,14 +166,14 @@ def _single(name: str) -> Inflater:
     raise BadEncoding(f"unknown content encoding {name[:40]!r}")
 
 
-def inflater(content_encoding: str | None, gunzip: bool = False) -> Inflater | None:
-    """What undoes the Content-Encoding (and a gzip file inside, with `gunzip`); None when there is
-    nothing to undo. BadEncoding when it is one we do not know."""
+def inflater(content_encoding: str | None) -> Inflater | None:
+    """What undoes the Content-Encoding; None when there is nothing to undo. BadEncoding when it is one we
+    do not know."""
     names = [name for raw in (content_encoding or "").split(",") if (name := raw.strip().lower())]
     names = [name for name in names if name != "identity"]
     if len(names) > MOST_LAYERS:
         raise BadEncoding(f"{len(names)} content encodings, one upon the other")
-    result: Inflater | None = MaybeGzip() if gunzip else None
+    result: Inflater | None = None
     for name in names:  # the last one named was applied last, and is undone first
         layer = _single(name)
         result = layer if result is None else Chain(layer, result)

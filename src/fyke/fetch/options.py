@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-__all__ = ["PAGES", "ROBOTS", "SITEMAPS", "ClientOptions", "FetchOptions", "Limits"]
+__all__ = ["PAGES", "ClientOptions", "FetchOptions", "Limits"]
 
 MIB = 1024 * 1024
 
@@ -30,9 +30,8 @@ class FetchOptions(Struct, frozen=True, kw_only=True):
     `types` are the content types taken (a type, `text/*`, or a suffix such as `+xml`; none takes all):
     another is refused before its body is loaded. `may_follow` is asked before each redirect, with the
     URL redirected from and the one redirected to; when it says no, the redirect itself is the page.
-    `truncate` takes what fits instead of failing on a body that is too large. `gunzip` inflates a body
-    that is a gzip file, whatever its headers say. `once` lets a request be lost that gets no answer on a
-    connection kept from before; without it, it is sent again at once."""
+    `truncate` takes what fits instead of failing on a body that is too large. `once` lets a request be lost
+    that gets no answer on a connection kept from before; without it, it is sent again at once."""
 
     accept: str = "*/*"
     types: tuple[str, ...] = ()
@@ -42,7 +41,6 @@ class FetchOptions(Struct, frozen=True, kw_only=True):
     max_bytes: int = 0
     max_inflated: int = 0
     truncate: bool = False
-    gunzip: bool = False
     once: bool = False
     may_follow: Callable[[str, str], bool] | None = None
 
@@ -59,19 +57,4 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
 PAGES = FetchOptions(
     accept="text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     types=("text/html", "application/xhtml+xml", "text/plain", "text/xml", "application/xml", "+xml"),
-)
-ROBOTS = FetchOptions(
-    accept="text/plain,*/*;q=0.8",
-    redirects=5,
-    timeout=30,
-    max_bytes=MIB // 2,
-    max_inflated=MIB // 2,
-    truncate=True,
-)
-SITEMAPS = FetchOptions(
-    accept="application/xml,text/xml,text/plain,*/*;q=0.8",
-    timeout=600,
-    max_bytes=64 * MIB,
-    max_inflated=512 * MIB,
-    gunzip=True,
 )

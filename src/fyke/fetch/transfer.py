@@ -39,7 +39,6 @@ class Ask(Struct, frozen=True, gc=False):
     body_bytes: int
     inflated_bytes: int
     truncate: bool
-    gunzip: bool
     once: bool
 
 
@@ -255,9 +254,9 @@ class Transfer:
             self.problem = (ErrorClass.CONTENT_TYPE, f"the content type is {kind!r}")
             return head
         encoding = head.get("content-encoding")
-        if encoding is not None or ask.gunzip:
+        if encoding is not None:
             try:
-                self.inflater = inflater(encoding, ask.gunzip)
+                self.inflater = inflater(encoding)
             except BadEncoding as error:
                 self.problem = (ErrorClass.BAD_ENCODING, str(error))
                 return head

@@ -60,7 +60,6 @@ class Trip:
             body_bytes=ask.body_bytes,
             inflated_bytes=ask.inflated_bytes,
             truncate=ask.truncate,
-            gunzip=ask.gunzip,
             once=ask.once,
         )
 

@@ -16,13 +16,12 @@ from fyke.core.clock import SECOND
 from fyke.core.outcome import SaveRobots
 from fyke.core.page import ErrorClass, Failed, Page, Request
 from fyke.core.urls import origin_of
-from fyke.politeness.rules import Rules
+from fyke.politeness.rules import SIZE_LIMIT, Rules
 
-__all__ = ["REDIRECTS", "SIZE_LIMIT", "FetchRobots", "Robots", "RobotsAnswer"]
+__all__ = ["REDIRECTS", "FetchRobots", "Robots", "RobotsAnswer"]
 
 FetchRobots = Callable[[Request], Awaitable[Page | Failed]]
 
-SIZE_LIMIT: Final = 512 * 1024
 REDIRECTS: Final = 5
 FRESH: Final = 24 * 3600 * SECOND
 RETRY_AFTER: Final = 300 * SECOND
@@ -71,7 +70,7 @@ class Known(Struct, frozen=True):
 class Robots:
     """What robots.txt says, of any origin, for a crawler of the name `agent`.
 
-    `fetch` gets the file (it should take up to SIZE_LIMIT bytes, any type, REDIRECTS redirects)."""
+    `fetch` gets the file (it should take up to rules.SIZE_LIMIT bytes, any type, REDIRECTS redirects)."""
 
     def __init__(self, fetch: FetchRobots, agent: str, capacity: int = 20_000) -> None:
         self._fetch = fetch

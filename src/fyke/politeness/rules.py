@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from protego import Protego
 
-__all__ = ["Rules"]
+__all__ = ["SIZE_LIMIT", "Rules"]
 
 SIZE_LIMIT: Final = 512 * 1024  # RFC 9309: at least 500 KiB are read, what follows may be ignored
 # In the spellings that Protego takes for it, the colon left out among them.

@@ -22,7 +22,6 @@ from fyke.core.task import JobInfo, Kind, Task, WorkerInfo
 from fyke.egress.guard import Guard
 from fyke.export.write import write
 from fyke.fetch.client import HttpClient
-from fyke.fetch.options import FetchOptions
 from fyke.jobs.export import ExportParts
 from fyke.jobs.finish import FinishHandler
 from fyke.jobs.page import PageHandler, PageParts
@@ -30,15 +29,15 @@ from fyke.jobs.plan import PlanHandler, PlanParts
 from fyke.jobs.submit import JobRequest, prepare
 from fyke.objects.local import LocalObjects
 from fyke.politeness.policies import Policies
-from fyke.politeness.robots import SIZE_LIMIT, Robots
+from fyke.politeness.robots import Robots
 from fyke.store.conn import Conn, Database
 from fyke.store.jobs import Job, create_job, get_job
 from fyke.store.migrate import migrate
 from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue, upkeep
 from fyke.store.queue.activity import settle_activity
+from fyke.wiring import ROBOTS
 
-ROBOTS = FetchOptions(max_bytes=SIZE_LIMIT, truncate=True, redirects=5)
 QUICK = RetryPolicy(attempts=3, base=0.01, factor=1.0)
 
 
