@@ -21,7 +21,7 @@ FIELDS: Final = tuple(f.name for f in msgspec.structs.fields(Product) if f.name 
 
 
 class PageLog:
-    """One line for each page that has come to its end."""
+    """A line for each page that has come to its end, and one for a job whose links are followed no deeper."""
 
     def __init__(self) -> None:
         self._log: Any = structlog.get_logger("fyke.page").bind()
