@@ -15,7 +15,7 @@ gzip'd lines, that the job's plan reads later: a million lines take no more memo
 
 import gzip
 import tempfile
-from asyncio import to_thread
+from asyncio import shield, to_thread
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from functools import partial
@@ -26,7 +26,7 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from fyke.core.errors import FykeError, Invalid, InvalidUrl, Refused, StoreBusy, StoreError
+from fyke.core.errors import Invalid, InvalidUrl, Refused, StoreError
 from fyke.core.ids import key16
 from fyke.core.job import JobOptions
 from fyke.core.outcome import Source
@@ -118,19 +118,22 @@ async def discard(prepared: Prepared, objects: ObjectStore) -> None:
 
 @asynccontextmanager
 async def making(prepared: Prepared, database: Database, objects: ObjectStore) -> AsyncIterator[None]:
-    """Around the transaction that makes the job: when it fails, what was prepared is discarded. A database
-    that stopped answering may have made the job all the same; its list is deleted only if it says no."""
+    """Around the transaction that makes the job: when it fails, or whoever waits for it gives up, what was
+    prepared is discarded, unless the job was made all the same."""
     try:
         yield
-    except StoreBusy:
-        with suppress(StoreError):
-            for key in _lists(prepared):
-                if not await database.read(partial(owns_list, definition=prepared.definition, key=key)):
-                    await objects.delete(key)
+    except BaseException:
+        await shield(_discard_unmade(prepared, database, objects))
         raise
-    except FykeError:
-        await discard(prepared, objects)
-        raise
+
+
+async def _discard_unmade(prepared: Prepared, database: Database, objects: ObjectStore) -> None:
+    """Delete the list unless a job owns it. It is asked as one who writes, and so behind a transaction that
+    is still to come to its end. What a database that does not answer may know of stays."""
+    with suppress(StoreError):
+        for key in _lists(prepared):
+            if not await database.write(partial(owns_list, definition=prepared.definition, key=key)):
+                await objects.delete(key)
 
 
 def _lists(prepared: Prepared) -> list[str]:

@@ -1,15 +1,17 @@
 """The object of a long list goes with the job that owns it, and at once when no job is made."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from fyke.cli.crawl import Crawl, crawl_once, request_for
-from fyke.core.errors import DiskFull, FykeError, Invalid, StoreBusy
+from fyke.core.errors import DiskFull, Invalid, StoreBusy
 from fyke.jobs.submit import Prepared, making
 from fyke.settings import Settings
+from fyke.store.conn import Conn
 from fyke.store.jobs import create_job
 from fyke.wiring import Engine, open_base
 
@@ -52,7 +54,7 @@ async def test_going_on_with_a_crawl_leaves_one_list(engine: Engine, work: Crawl
     assert lists(engine) == 1
 
 
-async def make(engine: Engine, prepared: Prepared, error: FykeError, *, makes: bool = False) -> None:
+async def make(engine: Engine, prepared: Prepared, error: BaseException, *, makes: bool = False) -> None:
     """Make a job, or not, and fail."""
     async with making(prepared, engine.base.database, engine.base.objects):
         if makes:
@@ -60,8 +62,12 @@ async def make(engine: Engine, prepared: Prepared, error: FykeError, *, makes: b
         raise error
 
 
-@pytest.mark.parametrize("error", [Invalid("no"), DiskFull(), StoreBusy()])
-async def test_a_job_that_is_not_made_leaves_no_list(engine: Engine, work: Crawl, error: FykeError) -> None:
+@pytest.mark.parametrize(
+    "error", [Invalid("no"), DiskFull(), StoreBusy(), RuntimeError(), asyncio.CancelledError()]
+)
+async def test_a_job_that_is_not_made_leaves_no_list(
+    engine: Engine, work: Crawl, error: BaseException
+) -> None:
     prepared = await engine.base.submit(work.request)
     assert lists(engine) == 1
     with pytest.raises(type(error)):
@@ -77,6 +83,34 @@ async def test_a_job_that_was_made_after_all_keeps_its_list(engine: Engine, work
     assert lists(engine) == 1
 
 
+@pytest.mark.parametrize("made", [True, False])
+async def test_who_gives_up_waiting_for_a_transaction_leaves_what_that_leaves(
+    engine: Engine, work: Crawl, made: bool
+) -> None:
+    """It is under way, and comes to its end all the same."""
+    prepared = await engine.base.submit(work.request)
+    begun, go_on = threading.Event(), threading.Event()
+
+    async def create(conn: Conn) -> None:
+        begun.set()
+        go_on.wait()
+        if not made:
+            raise Invalid("no")
+        await create_job(conn, prepared)
+
+    async def make_it() -> None:
+        async with making(prepared, engine.base.database, engine.base.objects):
+            await engine.base.database.write(create)
+
+    waiting = asyncio.create_task(make_it())
+    await asyncio.to_thread(begun.wait)
+    waiting.cancel()
+    asyncio.get_running_loop().call_later(0.05, go_on.set)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert lists(engine) == made
+
+
 async def test_a_list_whose_database_says_nothing_stays(
     engine: Engine, work: Crawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,7 +120,7 @@ async def test_a_list_whose_database_says_nothing_stays(
         raise StoreBusy
 
     with monkeypatch.context() as patch:
-        patch.setattr(engine.base.database, "read", busy)
+        patch.setattr(engine.base.database, "write", busy)
         with pytest.raises(StoreBusy):
             await make(engine, prepared, StoreBusy())
     assert lists(engine) == 1
