@@ -93,7 +93,8 @@ class Base(Struct):
         await self.database.close()
 
     async def submit(self, request: JobRequest) -> Prepared:
-        return await prepare(request, self.policies, self.guard, self.objects)
+        directory = scratch_of(self.settings)
+        return await prepare(request, self.policies, self.guard, self.objects, directory)
 
     async def export(self, job: int, type: str, format: str) -> Export:
         async def register(made: SaveExport) -> Export:
@@ -103,7 +104,7 @@ class Base(Struct):
 
     def export_parts(self) -> ExportParts:
         write = partial(export.write, objects=kept_bodies(self.settings, self.objects))
-        return ExportParts(self.database, self.objects, write, self.settings.data_dir / "tmp")
+        return ExportParts(self.database, self.objects, write, scratch_of(self.settings))
 
 
 def load_policies(settings: Settings) -> Policies:
@@ -172,6 +173,11 @@ async def open_base(settings: Settings, policies: Policies | None = None) -> Bas
     )
 
 
+def scratch_of(settings: Settings) -> Path:
+    """Where files are written before they become objects; what killed processes left there is swept."""
+    return settings.data_dir / "tmp"
+
+
 def kept_bodies(settings: Settings, objects: ObjectStore) -> KeptBodies:
     """The bodies of all processes on the object store; no object's key leads to where they are open."""
     return KeptBodies(objects, settings.objects_path / ".segments")
@@ -228,7 +234,7 @@ class Engine:
     async def _clear_abandoned(self) -> float:
         """Files that killed processes were writing."""
         await self.base.objects.sweep()
-        await to_thread(clear_abandoned, self.base.settings.data_dir / "tmp")
+        await to_thread(clear_abandoned, scratch_of(self.base.settings))
         return 3600.0
 
 
@@ -289,6 +295,7 @@ class Fetching:
         self.guard = guard
         self.policies = policies
         self.retry = retry_policy(settings)
+        self.scratch = scratch_of(settings)
         self.client = HttpClient(guard, limits, settings.user_agent)
         self.robots = Robots(self._fetch_robots, agent_of(settings.user_agent))
 
@@ -304,7 +311,9 @@ class Fetching:
 
     def handlers(self, objects: ObjectStore, bodies: Bodies) -> dict[str, Handler]:
         """What any worker can do."""
-        plan = PlanParts(self.client, self.guard, self.robots, self.policies, objects, self.retry)
+        plan = PlanParts(
+            self.client, self.guard, self.robots, self.policies, objects, self.retry, self.scratch
+        )
         return {
             Kind.PAGE: PageHandler(PageParts(self.client, self.robots, self.policies, self.retry, bodies)),
             Kind.PLAN: PlanHandler(plan),

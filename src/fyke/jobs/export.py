@@ -1,7 +1,6 @@
 """Making one export of a job: pages are read by key, a thousand at a time, into a file that becomes an
 object, which takes the place of the one before."""
 
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from fyke.core.errors import Conflict, JobNotFound, UnknownName
 from fyke.core.ids import new_id, public
 from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES, JobOptions
 from fyke.core.outcome import SaveExport
+from fyke.jobs.scratch import scratch
 from fyke.objects.protocol import ObjectStore
 from fyke.store.conn import Conn, Reading
 from fyke.store.jobs import Job, get_job
@@ -44,7 +44,7 @@ Register = Callable[[SaveExport], Awaitable[T]]
 
 class ExportParts(Struct, frozen=True):
     """What exports are made with; `write` is export.write.write. `directory` is where the files are
-    written before they become objects: best on the same file system."""
+    written before they become objects."""
 
     database: Reading
     objects: ObjectStore
@@ -85,10 +85,8 @@ async def make_export(parts: ExportParts, job: int, kind: str, format: str) -> S
         raise UnknownName("export format", format, EXPORT_FORMATS)
     name = f"{kind}.warc.gz" if format == WARC else f"{kind}.{format}"
     key = f"{export_prefix(job)}{name}"
-    if parts.directory is not None:
-        parts.directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fyke-", dir=parts.directory) as directory:
-        path = Path(directory) / name
+    with scratch(parts.directory) as directory:
+        path = directory / name
         batches = _batches(parts.database, job, WARC if format == WARC else kind)
         written = await parts.write(kind, format, batches, path)
         await parts.objects.put_file(key, path)

@@ -11,7 +11,6 @@ that something could be absent from.
 
 import asyncio
 import random
-import tempfile
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -37,6 +36,7 @@ from fyke.jobs.asking import Asking
 from fyke.jobs.follow import FOLLOW_FROM_HERE
 from fyke.jobs.payload import Hop
 from fyke.jobs.pieces import BadPieces, gunzipped, lines
+from fyke.jobs.scratch import scratch
 from fyke.jobs.sitemap import Entry, Report, read_sitemap
 from fyke.jobs.sitemap_fetch import SITEMAPS, NotNow, SitemapFetch, Unfetched
 from fyke.objects.protocol import ObjectNotFound, ObjectStore
@@ -74,7 +74,7 @@ class PlanPayload(Struct, frozen=True):
 
 
 class PlanParts(Struct, frozen=True):
-    """What the handler works with."""
+    """What the handler works with; sitemaps are written in `directory` before they become objects."""
 
     client: HttpClient
     guard: Guard
@@ -82,6 +82,7 @@ class PlanParts(Struct, frozen=True):
     policies: Policies
     objects: ObjectStore
     retry: RetryPolicy = RetryPolicy()
+    directory: Path | None = None
 
 
 class _Halted(Exception):
@@ -340,8 +341,8 @@ class Reading:
 
     async def _fetched(self, url: str) -> AsyncGenerator[bytes, None]:
         """The sitemap's bytes, which are kept from now on."""
-        with tempfile.TemporaryDirectory(prefix="fyke-") as directory:
-            path = Path(directory) / "sitemap"
+        with scratch(self.parts.directory) as directory:
+            path = directory / "sitemap"
             await self._while_wanted(self._fetch.into(path, self.payload.hop or Hop(url, ())))
             await self.parts.objects.put_file(self._key, path)
         return await self.parts.objects.open(self._key)

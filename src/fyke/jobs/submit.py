@@ -14,7 +14,6 @@ gzip'd lines, that the job's plan reads later: a million lines take no more memo
 """
 
 import gzip
-import tempfile
 from asyncio import shield, to_thread
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
@@ -35,6 +34,7 @@ from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.core.urls import canonical, host_of
 from fyke.egress.guard import Guard, how_to_allow
 from fyke.jobs.options import check_options
+from fyke.jobs.scratch import scratch
 from fyke.objects.local import full_disk
 from fyke.objects.protocol import ObjectStore
 from fyke.politeness.policies import Policies
@@ -95,10 +95,12 @@ class Prepared(NewJob, frozen=True, kw_only=True):
     problems: tuple[LineProblem, ...] = ()
 
 
-async def prepare(request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore) -> Prepared:
-    """Check the request and everything in it. Nothing but the object of a long list has been written when
-    this returns, and nothing at all when it raises. What is prepared is made within `making`, or it is to
-    be given to `discard`."""
+async def prepare(
+    request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore, directory: Path | None = None
+) -> Prepared:
+    """Check the request and everything in it. Nothing but the object of a long list, which is spooled in
+    `directory`, has been written when this returns, and nothing at all when it raises. What is prepared is
+    made within `making`, or it is to be given to `discard`."""
     check_options(request.options, guard)
     given = [n for n in ("urls", "file", "sitemap", "site") if getattr(request, n) is not None]
     if len(given) != 1:
@@ -107,7 +109,7 @@ async def prepare(request: JobRequest, policies: Policies, guard: Guard, objects
         return _of_address("sitemap", request.sitemap, request, policies, guard)
     if request.site is not None:
         return _of_address("site", request.site, request, policies, guard)
-    return await _of_list(request, policies, guard, objects)
+    return await _of_list(request, policies, guard, objects, directory)
 
 
 async def discard(prepared: Prepared, objects: ObjectStore) -> None:
@@ -163,8 +165,10 @@ def _definition(kind: str, identity: str, target: str) -> bytes:
     return key16("\0".join((kind, identity, target)))
 
 
-async def _of_list(request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore) -> Prepared:
-    with _Spool() as spool:
+async def _of_list(
+    request: JobRequest, policies: Policies, guard: Guard, objects: ObjectStore, directory: Path | None
+) -> Prepared:
+    with _Spool(directory) as spool:
         if request.urls is not None and len(request.urls) <= CHECKED_HERE:
             checked = _check_list(request, guard, spool)
         else:
@@ -199,8 +203,9 @@ class _Spool:
     """The lines of a long list, gzip'd, in a file that is made when the first are written: most lists are
     short, and making a directory for nothing was a quarter of what a small job took to start."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path | None) -> None:
         self.path: Path | None = None
+        self._directory = directory
         self._file: gzip.GzipFile | None = None
         self._kept = ExitStack()
 
@@ -212,8 +217,7 @@ class _Spool:
 
     def write(self, text: bytes) -> None:
         if self._file is None:
-            directory = self._kept.enter_context(tempfile.TemporaryDirectory(prefix="fyke-"))
-            self.path = Path(directory) / "list.gz"
+            self.path = self._kept.enter_context(scratch(self._directory)) / "list.gz"
             self._file = self._kept.enter_context(gzip.GzipFile(self.path, "wb", compresslevel=1))
         self._file.write(text)
 

@@ -10,10 +10,13 @@ import pytest
 from fyke.cli.crawl import Crawl, crawl_once, request_for
 from fyke.core.errors import DiskFull, Invalid, StoreBusy
 from fyke.jobs.submit import Prepared, making
+from fyke.objects.local import LocalObjects
 from fyke.settings import Settings
 from fyke.store.conn import Conn
 from fyke.store.jobs import create_job
 from fyke.wiring import Engine, open_base
+from tests.integration.jobs.driver import free
+from tests.integration.jobs.site import Site, sitemap_of
 
 
 @pytest.fixture
@@ -31,6 +34,33 @@ def work(tmp_path: Path) -> Crawl:
     file = tmp_path / "list.txt"
     file.write_text("".join(f"https://shop.test/{number}\n" for number in range(600)))
     return Crawl(request_for(str(file), "list", {}, skip_invalid=False), tmp_path / "out", show=False)
+
+
+async def test_what_is_on_its_way_to_be_an_object_lies_where_it_is_swept(
+    tmp_path: Path, shop: Site, work: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put: dict[str, Path] = {}
+
+    async def put_file(self: LocalObjects, key: str, path: Path) -> None:
+        put[path.name] = path
+        await real(self, key, path)
+
+    real = LocalObjects.put_file
+    monkeypatch.setattr(LocalObjects, "put_file", put_file)
+    shop.pages["/s.xml"] = sitemap_of([shop.url("/a")])
+    settings = Settings.model_validate({"data_dir": tmp_path / "data", "egress_allow": "127.0.0.0/8"})
+    engine = Engine(await open_base(settings, free()))
+    await engine.start()
+    try:
+        await engine.base.submit(work.request)
+        request = request_for(shop.url("/s.xml"), "sitemap", {"exports": ["csv"]}, skip_invalid=False)
+        never = asyncio.create_task(asyncio.Event().wait())
+        await crawl_once(engine, Crawl(request, tmp_path / "out", show=False), never)  # type: ignore[arg-type]  # says nothing
+        never.cancel()
+    finally:
+        await engine.stop()
+    for name in ("list.gz", "sitemap", "full.csv"):
+        assert put[name].parent.parent == tmp_path / "data" / "tmp"
 
 
 def lists(engine: Engine) -> int:
