@@ -41,7 +41,7 @@ from fyke.objects.local import LocalObjects, clear_abandoned
 from fyke.objects.protocol import ObjectStore
 from fyke.politeness.adapt import crawl_delay
 from fyke.politeness.policies import Policies
-from fyke.politeness.robots import REDIRECTS, Robots
+from fyke.politeness.robots import MOST_BYTES, REDIRECTS, Robots
 from fyke.politeness.rules import SIZE_LIMIT
 from fyke.settings import Settings
 from fyke.store.conn import Database
@@ -248,7 +248,8 @@ class Memory:
         self.adopts = adopts
 
     async def start(self) -> None:
-        self.robots.preload(await self.base.database.read(stored_robots))
+        stored = await self.base.database.read(partial(stored_robots, most_bytes=MOST_BYTES))
+        await self.robots.preload(stored)
         if not self.adopts:
             return
         delays = self._crawl_delays()

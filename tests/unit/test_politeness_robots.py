@@ -1,8 +1,12 @@
 """robots.txt: rules, freshness, and one fetch for all who ask."""
 
 import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from protego import Protego
 
 from fyke.core import clock
 from fyke.core.clock import SECOND
@@ -216,7 +220,7 @@ async def test_what_is_stored_is_taken_over() -> None:
     now = clock.now()
     site = Site(page(200, b""))
     robots = Robots(site, "Fyke")
-    robots.preload(
+    await robots.preload(
         [
             SaveRobots("https://a.test", "rules", FILE, now, now + HOUR),
             SaveRobots("https://b.test", "disallow", b"", now, now + HOUR),
@@ -240,6 +244,43 @@ async def test_many_origins_do_not_fill_the_memory() -> None:
     assert robots.peek("https://h0.test/") is None
 
 
+async def test_large_files_do_not_fill_the_memory() -> None:
+    """The newest is kept, however large."""
+    body = b"User-agent: *\nDisallow: /p\n" + b"#" * 1000
+    robots = Robots(Site(page(200, body)), "Fyke", most_bytes=3500)
+    for number in range(10):
+        await robots.allowed(f"https://h{number}.test/")
+    assert [f"h{n}" for n in range(10) if robots.peek(f"https://h{n}.test/")] == ["h7", "h8", "h9"]
+    assert not (await robots.allowed("https://h9.test/p")).allowed
+    await robots.preload([SaveRobots("https://h.test", "rules", body * 9, clock.now(), clock.now() + HOUR)])
+    assert list(robots._known) == ["https://h.test"]
+
+
+@pytest.mark.parametrize("line", [b"Disallow: /p%d/\n", b"Disallow: /*x%dy\n"])
+async def test_a_large_file_does_not_hold_up_the_event_loop(
+    line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rules are made and asked elsewhere, and say the same."""
+    body = b"User-agent: *\n" + b"".join(line % n for n in range(2000))
+    seen: set[str] = set()
+
+    def watched(real: Callable[..., Any]) -> Callable[..., Any]:
+        def watch(*args: Any, **fields: Any) -> Any:
+            seen.add(threading.current_thread().name[:6])
+            return real(*args, **fields)
+
+        return watch
+
+    monkeypatch.setattr(Protego, "parse", watched(Protego.parse))
+    monkeypatch.setattr(Protego, "can_fetch", watched(Protego.can_fetch))
+    robots = Robots(Site(page(200, body)), "Fyke")
+    denied = line.replace(b"Disallow: ", b"").replace(b"*", b"a").strip().decode() % 1999
+    assert not (await robots.allowed(f"https://shop.test{denied}")).allowed
+    assert (await robots.allowed("https://shop.test/%20")).allowed
+    assert robots.peek(f"https://shop.test{denied}") is None
+    assert seen == {"robots"}
+
+
 async def test_stopping_drops_what_is_under_way() -> None:
     site = Site(page(200))
     site.gate.clear()
@@ -253,10 +294,10 @@ async def test_stopping_drops_what_is_under_way() -> None:
         await asking
 
 
-def test_crawl_delays_that_are_known_are_told_by_origin() -> None:
+async def test_crawl_delays_that_are_known_are_told_by_origin() -> None:
     robots = Robots(Site(), "fyke")
     expires = clock.now() + HOUR
-    robots.preload(
+    await robots.preload(
         [
             SaveRobots("https://shop.test", "rules", FILE, expires - HOUR, expires),
             SaveRobots("https://plain.test", "rules", b"User-agent: *\nAllow: /\n", expires - HOUR, expires),

@@ -16,9 +16,9 @@ from fyke.core.clock import SECOND
 from fyke.core.outcome import SaveRobots
 from fyke.core.page import ErrorClass, Failed, Page, Request
 from fyke.core.urls import origin_of
-from fyke.politeness.rules import SIZE_LIMIT, Rules
+from fyke.politeness.rules import SIZE_LIMIT, Rules, ask_rules, read_rules
 
-__all__ = ["REDIRECTS", "FetchRobots", "Robots", "RobotsAnswer"]
+__all__ = ["MOST_BYTES", "REDIRECTS", "FetchRobots", "Robots", "RobotsAnswer"]
 
 FetchRobots = Callable[[Request], Awaitable[Page | Failed]]
 
@@ -26,6 +26,7 @@ REDIRECTS: Final = 5
 FRESH: Final = 24 * 3600 * SECOND
 RETRY_AFTER: Final = 300 * SECOND
 NOBODY_THERE: Final = 2 * SECOND  # a name mistyped, a server that is off: five minutes tell no more
+MOST_BYTES: Final = 8 * 1024 * 1024  # of all files that are known; see rules for what they take
 RULES, ALLOW, DISALLOW = "rules", "allow", "disallow"
 # Failures of a robots.txt that is there in principle, or may be: RFC 9309's "unreachable".
 UNREACHABLE: Final = frozenset(
@@ -60,9 +61,10 @@ OUT_OF_DATE: Final = RobotsAnswer(False, error_class=ErrorClass.TIMEOUT, reason=
 
 
 class Known(Struct, frozen=True):
-    """What is known of an origin: its rules, or an answer that holds for all of it."""
+    """What is known of an origin: its rules, or an answer that holds for all of it. `size` is its file's."""
 
     expires_at: int
+    size: int = 0
     rules: Rules | None = None
     answer: RobotsAnswer = RobotsAnswer(True)
 
@@ -70,31 +72,37 @@ class Known(Struct, frozen=True):
 class Robots:
     """What robots.txt says, of any origin, for a crawler of the name `agent`.
 
-    `fetch` gets the file (it should take up to rules.SIZE_LIMIT bytes, any type, REDIRECTS redirects)."""
+    `fetch` gets the file (it should take up to rules.SIZE_LIMIT bytes, any type, REDIRECTS redirects). At
+    most `capacity` origins are known, and files of `most_bytes` together: the oldest go first."""
 
-    def __init__(self, fetch: FetchRobots, agent: str, capacity: int = 20_000) -> None:
+    def __init__(
+        self, fetch: FetchRobots, agent: str, capacity: int = 20_000, most_bytes: int = MOST_BYTES
+    ) -> None:
         self._fetch = fetch
         self._agent = agent
         self._capacity = capacity
-        self._known: dict[str, Known] = {}
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._known: dict[str, Known] = {}  # the oldest first
         self._learning: dict[str, Task[SaveRobots]] = {}
 
-    def preload(self, rows: Iterable[SaveRobots]) -> None:
+    async def preload(self, rows: Iterable[SaveRobots]) -> None:
         """Take over what has been stored, but for failures: asking again tells more."""
         now = clock.now()
         for row in rows:
             if row.verdict != DISALLOW and row.expires_at > now and row.origin not in self._known:
-                self._remember(row, None)
+                await self._remember(row, None)
 
     def peek(self, url: str) -> RobotsAnswer | None:
-        """The answer for a canonical URL, if its origin is known; None when it is to be learned first."""
+        """The answer for a canonical URL, if there is one at once; None when it takes `allowed`."""
         slash = url.find("/", 8)
         known = self._known.get(url[:slash])
         if known is None or known.expires_at <= clock.now():
             return None
-        if known.rules is None or known.rules.allows(url, url[slash:]):
+        rules = known.rules
+        if rules is None or rules.lets_through(url[slash:]):
             return known.answer
-        return RobotsAnswer(False, known.rules.crawl_delay, reason="robots.txt disallows it")
+        return None if rules.large else _answer(known, rules.allows(url, url[slash:]))
 
     async def learn(self, origin: str) -> SaveRobots:
         """Fetch an origin's robots.txt. All who ask meanwhile wait for the same fetch."""
@@ -106,11 +114,11 @@ class Robots:
 
     async def allowed(self, url: str) -> RobotsAnswer:
         """The answer for a canonical URL, its robots.txt fetched if need be."""
-        answer = self.peek(url)
+        answer = await self._look_up(url)
         if answer is not None:
             return answer
         row = await self.learn(origin_of(url))
-        answer = self.peek(url) or OUT_OF_DATE
+        answer = await self._look_up(url) or OUT_OF_DATE
         return msgspec.structs.replace(answer, fetched_now=row)
 
     def crawl_delays(self) -> dict[str, float]:
@@ -128,14 +136,23 @@ class Robots:
         for task in list(self._learning.values()):
             task.cancel()
 
+    async def _look_up(self, url: str) -> RobotsAnswer | None:
+        """The answer of what is known: large rules are asked in a thread."""
+        answer = self.peek(url)
+        slash = url.find("/", 8)
+        known = self._known.get(url[:slash])
+        if answer is not None or known is None or known.rules is None or known.expires_at <= clock.now():
+            return answer
+        return _answer(known, await ask_rules(known.rules, url, url[slash:]))
+
     async def _learn(self, origin: str) -> SaveRobots:
         fetched = await self._fetch(Request(f"{origin}/robots.txt"))
         row, failure = _judge(origin, fetched)
-        self._remember(row, failure)
+        await self._remember(row, failure)
         return row
 
-    def _remember(self, row: SaveRobots, failure: tuple[str, str] | None) -> None:
-        rules = Rules(row.body, self._agent) if row.verdict == RULES else None
+    async def _remember(self, row: SaveRobots, failure: tuple[str, str] | None) -> None:
+        rules = await read_rules(row.body, self._agent) if row.verdict == RULES else None
         if failure is not None:
             error_class, message = failure
             answer = RobotsAnswer(
@@ -143,10 +160,27 @@ class Robots:
             )
         else:
             answer = RobotsAnswer(True, rules.crawl_delay if rules else None)
-        while len(self._known) >= self._capacity:
-            self._known.pop(next(iter(self._known)))
-        self._known.pop(row.origin, None)  # to the end: the oldest goes first
-        self._known[row.origin] = Known(row.expires_at, rules, answer)
+        known = Known(row.expires_at, len(row.body), rules, answer)
+        self._forget(row.origin)
+        while self._known and not self._has_room(known):
+            self._forget(next(iter(self._known)))
+        self._known[row.origin] = known
+        self._bytes += known.size
+
+    def _has_room(self, known: Known) -> bool:
+        return len(self._known) < self._capacity and self._bytes + known.size <= self._most_bytes
+
+    def _forget(self, origin: str) -> None:
+        known = self._known.pop(origin, None)
+        if known is not None:
+            self._bytes -= known.size
+
+
+def _answer(known: Known, allowed: bool) -> RobotsAnswer:
+    """What the rules of an origin come to for one URL."""
+    if allowed:
+        return known.answer
+    return RobotsAnswer(False, known.answer.crawl_delay, reason="robots.txt disallows it")
 
 
 def _judge(origin: str, fetched: Page | Failed) -> tuple[SaveRobots, tuple[str, str] | None]:
