@@ -39,6 +39,7 @@ from fyke.jobs.pieces import BadPieces, gunzipped, lines
 from fyke.jobs.scratch import scratch
 from fyke.jobs.sitemap import Entry, Report, read_sitemap
 from fyke.jobs.sitemap_fetch import SITEMAPS, NotNow, SitemapFetch, Unfetched
+from fyke.objects.local import full_disk
 from fyke.objects.protocol import ObjectNotFound, ObjectStore
 from fyke.politeness.policies import Policies
 from fyke.politeness.robots import Robots
@@ -249,11 +250,7 @@ class Reading:
         if entry.index:
             self._count += 1
             if url is not None and self._may_go_deeper():
-                self._sources.append(
-                    Source("sitemap", url, self.parts.policies.lane_for(url), self.payload.depth + 1)
-                )
-                if len(self._sources) >= CHUNK:
-                    await self._flush_sources()
+                await self._add_source(url, self.payload.depth + 1)
         elif url is None:
             self._count += 1
         else:
@@ -310,8 +307,8 @@ class Reading:
         for text in self.parts.robots.sitemaps(origin):
             url = self._usable_url(f"{origin}/robots.txt", text)
             if url is not None:
-                self._sources.append(Source("sitemap", url, self.parts.policies.lane_for(url), 1))
-        if self._sources:
+                await self._add_source(url, 1)
+        if self._usable:
             self.report.ended = True
             await self._flush_sources()
             return True
@@ -341,7 +338,7 @@ class Reading:
 
     async def _fetched(self, url: str) -> AsyncGenerator[bytes, None]:
         """The sitemap's bytes, which are kept from now on."""
-        with scratch(self.parts.directory) as directory:
+        with full_disk(), scratch(self.parts.directory) as directory:
             path = directory / "sitemap"
             await self._while_wanted(self._fetch.into(path, self.payload.hop or Hop(url, ())))
             await self.parts.objects.put_file(self._key, path)
@@ -355,6 +352,11 @@ class Reading:
         self._count += 1
         if len(self._urls) >= CHUNK:
             await self._flush()
+
+    async def _add_source(self, url: str, depth: int) -> None:
+        self._sources.append(Source("sitemap", url, self.parts.policies.lane_for(url), depth))
+        if len(self._sources) >= CHUNK:
+            await self._flush_sources()
 
     async def _flush(self) -> None:
         urls, self._urls = self._urls, []

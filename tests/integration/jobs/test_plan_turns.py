@@ -1,14 +1,19 @@
 """A plan asks sites as politely as pages do: turns, hours, Retry-After, Crawl-delay, robots.txt."""
 
+import errno
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from fyke.core.clock import SECOND
+from fyke.core.errors import DiskFull
+from fyke.core.outcome import AddSources, Outcome, Settled
 from fyke.jobs.submit import JobRequest
 from fyke.store.jobs import cancel_job, resume_job
+from fyke.store.queue import SqlQueue
 from tests.integration.jobs.driver import Bench, bench, free, options
 from tests.integration.jobs.site import Reply, Site, index_of, sitemap_of
 from tests.integration.jobs.test_redirects import FREE, INTERVAL, SLOW, Clock, policies, to
@@ -129,6 +134,41 @@ async def test_a_robots_txt_that_is_not_obeyed_is_read_once(tmp_path: Path, shop
         seen = await here.run(job, until=lambda job: bool(job.planned))
         assert seen.total == 1
     assert shop.order == ["/robots.txt", "/sitemap.xml"]
+
+
+async def test_many_sitemaps_in_robots_txt_are_added_some_at_a_time(
+    here: Bench, shop: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fyke.jobs.plan.CHUNK", 2)
+    names = [f"/{number}.xml" for number in range(4)]
+    shop.pages["/robots.txt"] = robots("\n".join(f"Sitemap: {shop.url(name)}" for name in names))
+    for name in names:
+        shop.pages[name] = sitemap_of([shop.url(f"/of{name}")])
+    sizes: list[int] = []
+    real = SqlQueue.settle
+
+    async def settle(self: SqlQueue, lease: int, outcomes: Sequence[Outcome]) -> Settled:
+        effects = [effect for outcome in outcomes for effect in outcome.effects]
+        sizes.extend(len(effect.sources) for effect in effects if isinstance(effect, AddSources))
+        return await real(self, lease, outcomes)
+
+    monkeypatch.setattr(SqlQueue, "settle", settle)
+    job = await here.crawl(JobRequest(site=shop.base, options=options()))
+    assert (job.total, sizes) == (4, [2, 2])
+
+
+async def test_a_disk_that_is_full_is_no_fault_of_the_sitemap(
+    here: Bench, shop: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker knows what to do then: see engine.worker."""
+
+    async def into(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr("fyke.jobs.sitemap_fetch.SitemapFetch.into", into)
+    await here.submit(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    with pytest.raises(DiskFull):
+        await here.once()
 
 
 @pytest.mark.parametrize("kind", ["site", "sitemap"])
