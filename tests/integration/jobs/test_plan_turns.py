@@ -3,7 +3,6 @@
 import errno
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,9 @@ from fyke.core.clock import SECOND
 from fyke.core.errors import DiskFull
 from fyke.core.outcome import AddSources, Outcome, Settled
 from fyke.jobs.submit import JobRequest
-from fyke.store.jobs import cancel_job, resume_job
+from fyke.store.jobs import cancel_job
 from fyke.store.queue import SqlQueue
+from fyke.store.resume_job import resume_job
 from tests.integration.jobs.driver import Bench, bench, free, options
 from tests.integration.jobs.site import Reply, Site, index_of, sitemap_of
 from tests.integration.jobs.test_redirects import FREE, INTERVAL, SLOW, Clock, policies, to
@@ -208,7 +208,7 @@ async def test_a_plan_that_waits_elsewhere_is_found_by_a_resume(tmp_path: Path, 
         assert await here.rows(LANE) == [("localhost",)]
         await here.database.write(lambda conn: cancel_job(conn, job))
         assert (await here.run(job)).state == "cancelled"
-        await here.database.write(partial(resume_job, job=job))
+        await resume_job(here.database, job, here.policies.lane_for)
         assert await here.rows(LANE) == [("localhost",)], "it is the only one"
         assert (await here.run(job)).succeeded == 1
     assert shop.hits["/s.xml"] == 1
