@@ -80,11 +80,14 @@ class Settings(BaseSettings):
         20.0, gt=0, le=300, description="Seconds to wait for the first byte of an answer."
     )
     total_timeout: float = Field(
-        60.0, gt=0, le=3600, description="Seconds for an attempt, redirects included."
+        60.0,
+        gt=0,
+        le=3600,
+        description="Seconds for an attempt, redirects included; five times as many for a sitemap.",
     )
     max_header_bytes: int = Field(64_000, ge=1_000, description="Bytes of response headers accepted.")
-    max_body_bytes: int = Field(10_000_000, ge=1_000, description="Bytes of a body accepted, as sent.")
-    max_inflated_bytes: int = Field(30_000_000, ge=1_000, description="Bytes of a body accepted, inflated.")
+    max_body_bytes: int = Field(10_000_000, ge=1_000, description="Bytes of a page accepted, as sent.")
+    max_inflated_bytes: int = Field(30_000_000, ge=1_000, description="Bytes of a page accepted, inflated.")
     max_redirects: int = Field(10, ge=0, le=50, description="Redirects followed.")
 
     retry_attempts: int = Field(3, ge=1, le=100, description="Attempts at a page, the first included.")

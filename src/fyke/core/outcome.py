@@ -143,9 +143,9 @@ class AddSources(Struct, frozen=True, tag_field="effect", tag=True):
 
 
 class SourceRead(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
-    """A source has been read to its end (`complete`) or as far as it could be; `next_seq` is where
-    the following one goes on counting. The next unread source becomes a task; with none left the plan
-    is done."""
+    """A source has been read to its end (`complete`) or as far as it could be; `failed` says that it could
+    not be had. `next_seq` is where the following one goes on counting. The next unread source becomes a
+    task; with none left the plan is done."""
 
     number: int
     entries: int
@@ -153,6 +153,7 @@ class SourceRead(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
     complete: bool
     warnings: int = 0
     message: str | None = None
+    failed: bool = False
 
 
 class SlowLane(Struct, frozen=True, tag_field="effect", tag=True, gc=False):

@@ -125,7 +125,7 @@ class HttpClient:
         return self._multi
 
     def _new_trip(self, request: Request, options: FetchOptions) -> Trip:
-        total = request.timeout or options.timeout or self._limits.total
+        total = request.timeout or options.timeout or self._limits.total * options.patience
         return Trip(request, options, self._ask(request, options), total)
 
     def _ask(self, request: Request, options: FetchOptions) -> Ask:

@@ -25,7 +25,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class FetchOptions(Struct, frozen=True, kw_only=True):
-    """What one kind of request wants. Limits of 0 are the client's.
+    """What one kind of request wants. Limits of 0 are the client's; `patience` is how many times as long
+    as others it may take.
 
     `types` are the content types taken (a type, `text/*`, or a suffix such as `+xml`; none takes all):
     another is refused before its body is loaded. `may_follow` is asked before each redirect, with the
@@ -38,6 +39,7 @@ class FetchOptions(Struct, frozen=True, kw_only=True):
     user_agent: str | None = None
     redirects: int | None = None
     timeout: float = 0
+    patience: float = 1
     max_bytes: int = 0
     max_inflated: int = 0
     truncate: bool = False

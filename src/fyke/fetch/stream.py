@@ -31,6 +31,7 @@ class Stream:
         self._transfer = transfer
         self._give_back = give_back
         self._inflated = 0
+        self._full = False  # what fits has been taken
         self._news = Event()
         self._future: Future[Result] | None = None
         self._closed = False
@@ -96,7 +97,7 @@ class Stream:
             for chunk in chunks:
                 for piece in self._inflate(chunk):
                     yield piece
-                if self.failed is not None:
+                if self.failed is not None or self._full:
                     return
         problem = self._transfer.finish(self._future.result())
         if problem is not None:
@@ -125,6 +126,10 @@ class Stream:
         try:
             for piece in (chunk,) if inflater is None else inflater.feed(chunk):
                 self._inflated += len(piece)
+                if self._inflated > limit and self._trip.ask.truncate:
+                    self._full = True
+                    yield piece[: len(piece) - (self._inflated - limit)]
+                    return
                 if self._inflated > limit:
                     problem = (ErrorClass.INFLATED_TOO_LARGE, f"the body inflates to more than {limit} bytes")
                     return self._fail(problem)

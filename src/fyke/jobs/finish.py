@@ -168,7 +168,7 @@ def _message(job: Job, sources: list[SourceState], problem: Exception | None) ->
     parts = []
     if problem is not None:
         parts.append(f"exports could not be written: {problem}")
-    unread = [source for source in sources if source.state == "failed"]
+    unread = [source for source in sources if source.state in ("failed", "cut")]
     if unread:
         shown = [source.message or source.location for source in unread[:MOST_MESSAGES]]
         more = f" and {len(unread) - len(shown)} more" if len(unread) > len(shown) else ""

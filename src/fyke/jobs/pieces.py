@@ -17,8 +17,8 @@ class BadPieces(Exception):
 
 
 async def gunzipped(pieces: AsyncIterable[bytes], limit: int) -> AsyncIterator[bytes]:
-    """The pieces, inflated if they begin as gzip does, whatever name they came under; at most `limit`
-    bytes. A file of several gzip members is one body."""
+    """The pieces, inflated if they begin as gzip does, whatever name they came under; the first `limit`
+    bytes, then BadPieces if there are more. A file of several gzip members is one body."""
     inflater = None
     start = b""
     decided = False
@@ -31,17 +31,19 @@ async def gunzipped(pieces: AsyncIterable[bytes], limit: int) -> AsyncIterator[b
             decided, piece = True, start
             inflater = zlib.decompressobj(31) if piece.startswith(GZIP) else None
         if inflater is None:
-            total = _counted(total, piece, limit)
-            yield piece
+            total += len(piece)
+            yield _fitting(piece, total, limit)
+            _check(total, limit)
             continue
         while piece:
             try:
                 out = inflater.decompress(piece, PIECE)
             except zlib.error as error:
                 raise BadPieces(f"not whole gzip: {error}") from None
-            total = _counted(total, out, limit)
+            total += len(out)
             if out:
-                yield out
+                yield _fitting(out, total, limit)
+            _check(total, limit)
             piece = inflater.unconsumed_tail
             if inflater.eof:
                 piece = inflater.unused_data
@@ -54,11 +56,13 @@ async def gunzipped(pieces: AsyncIterable[bytes], limit: int) -> AsyncIterator[b
         raise BadPieces("the gzip body is cut off")
 
 
-def _counted(total: int, piece: bytes, limit: int) -> int:
-    total += len(piece)
+def _fitting(piece: bytes, total: int, limit: int) -> bytes:
+    return piece if total <= limit else piece[: limit - total]
+
+
+def _check(total: int, limit: int) -> None:
     if total > limit:
         raise BadPieces(f"more than {limit} bytes")
-    return total
 
 
 async def lines(pieces: AsyncIterable[bytes]) -> AsyncIterator[list[str]]:

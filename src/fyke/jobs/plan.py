@@ -27,7 +27,7 @@ from fyke.core.ids import public
 from fyke.core.outcome import AddSources, AddTasks, Effect, Outcome, Source, SourceRead, Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.retry import RetryPolicy, retry_delay
-from fyke.core.secrets import hide_login
+from fyke.core.secrets import hide_login, redact
 from fyke.core.task import JobInfo, Kind, LaneSpec, NewTask, Task
 from fyke.core.urls import canonical, join, origin_of
 from fyke.egress.guard import Guard
@@ -127,6 +127,7 @@ class PlanHandler:
             if delay is not None:
                 return reading.outcome(Verdict.RETRY, (), delay=delay, error_class=stopped.error_class)
             reading.report.lose(f"{stopped.error_class}: {stopped.message}")
+            reading.failed = not stopped.skipped
         if reading.payload is not payload:
             return reading.outcome(Verdict.REQUEUE, (), payload=msgspec.json.encode(reading.payload))
         return reading.outcome(Verdict.SUCCEEDED, (reading.read_through(),))
@@ -143,6 +144,7 @@ class Reading:
         self.task = task
         self.payload = payload
         self.report = Report()
+        self.failed = False  # the source could not be had
         self._context = context
         self._first = payload
         self._urls: list[tuple[int, str]] = []
@@ -201,7 +203,7 @@ class Reading:
         message = None
         if report.notes:
             more = f" ({report.warnings} warnings)" if report.warnings > 1 else ""
-            message = f"{payload.location}: {'; '.join(report.notes[:MOST_NOTES])}{more}"
+            message = redact(f"{payload.location}: {'; '.join(report.notes[:MOST_NOTES])}{more}")
         return SourceRead(
             payload.number,
             self._count,
@@ -209,6 +211,7 @@ class Reading:
             report.complete,
             report.warnings,
             message,
+            self.failed,
         )
 
     # --- lists ---
@@ -261,11 +264,10 @@ class Reading:
             url = canonical(text)
         except InvalidUrl as error:
             try:
-                url = join(base, text)
+                if not text.startswith("/"):  # no path: words, or another scheme
+                    raise
+                url = canonical(join(base, text))
             except InvalidUrl:
-                self.report.warn(f"{hide_login(text)[:100]!r}: {error.message}")
-                return None
-            if ":" in text.partition("/")[0]:  # another scheme, not a path
                 self.report.warn(f"{hide_login(text)[:100]!r}: {error.message}")
                 return None
             self.report.warn(f"{hide_login(text)[:100]!r} is not absolute")

@@ -22,9 +22,10 @@ __all__ = ["SITEMAPS", "NotNow", "SitemapFetch", "Unfetched"]
 
 SITEMAPS: Final = FetchOptions(
     accept="application/xml,text/xml,text/plain,*/*;q=0.5",
-    timeout=300,
-    max_bytes=MAX_BYTES,
-    max_inflated=MAX_BYTES,
+    patience=5,
+    max_bytes=MAX_BYTES + 1,  # whoever reads it sees by the last byte that there was more
+    max_inflated=MAX_BYTES + 1,
+    truncate=True,
 )
 
 

@@ -80,7 +80,9 @@ class Load(Struct, frozen=True):
 async def read_load(conn: Conn) -> Load:
     now = await conn.now()
     leases = await conn.fetch(
-        "SELECT worker, host, pid, opened_at, until, EXISTS (SELECT 1 FROM tasks WHERE lease = leases.id)"
+        # Not EXISTS, which PostgreSQL may answer from a list of all tasks.
+        "SELECT worker, host, pid, opened_at, until,"
+        " (SELECT t.id FROM tasks t WHERE t.lease = leases.id ORDER BY t.lease LIMIT 1)"
         " FROM leases ORDER BY opened_at LIMIT 1000"
     )
     open_tasks, running = (
@@ -108,8 +110,8 @@ async def read_load(conn: Conn) -> Load:
     exports = (await conn.fetch("SELECT count(*) FROM exports"))[0][0]
     return Load(
         tuple(
-            Lease(worker, host, pid, (now - at) / SECOND, (until - now) / SECOND, bool(busy))
-            for worker, host, pid, at, until, busy in leases
+            Lease(worker, host, pid, (now - at) / SECOND, (until - now) / SECOND, task is not None)
+            for worker, host, pid, at, until, task in leases
         ),
         tuple(QueueState(kind, depth, ages.get(kind, 0.0)) for kind, depth in depths.items()),
         int(running),

@@ -105,7 +105,7 @@ async def purge(conn: Conn) -> Purged:
 
 async def _keep_listing(conn: Conn, job: int) -> None:
     """Of the job there is nothing left but what it had listed: nothing of it waits, or counts."""
-    await conn.execute("UPDATE sources SET state = 'failed' WHERE job = $1 AND state <> 'read'", job)
+    await conn.execute("UPDATE sources SET state = 'cut' WHERE job = $1 AND state <> 'read'", job)
     await conn.execute(
         "UPDATE jobs SET hidden = $2, open = 0, succeeded = 0, failed = 0, skipped = 0, bytes = 0"
         " WHERE id = $1",

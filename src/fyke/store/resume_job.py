@@ -18,7 +18,7 @@ from fyke.store.jobs import Job, check_planned, get_job, lock_job, set_budgets
 from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.lanes import Lane
 from fyke.store.queue.progress import JobDelta, move_jobs
-from fyke.store.queue.sources import begin_next, lanes_to_begin, plan_waits
+from fyke.store.queue.sources import begin_next, lanes_to_begin, plan_waits, read_again
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = ["resume_job", "resume_step"]
@@ -44,9 +44,11 @@ async def resume_step(
     job: int,
     lane_for: Callable[[str], LaneSpec] | None = None,
     options: JobOptions | None = None,
+    *,
+    again: bool = True,
 ) -> Job | None:
-    """Take up the next chunk of the links that were left out, if lanes are given for them; the job when it
-    goes on."""
+    """Take up the next chunk of the links that were left out, if lanes are given for them, and in the end
+    the sources that could not be had; the job when it goes on."""
     now = await conn.now()
     tasks = await _left(conn, job, lane_for) if lane_for is not None else []
     lanes = await lock_lanes(
@@ -59,15 +61,19 @@ async def resume_step(
         await set_budgets(conn, job, options)
     most = (options or msgspec.json.decode(found.options, type=JobOptions)).max_urls
     tasks = await _still_left(conn, job, tasks, max(0, most - found.total) if most else len(tasks))
-    if found.planned and not found.open and not tasks:
-        raise Conflict(_why_not(found, most))
     delta = await _take_up(conn, job, tasks, lanes, now)
     if len(tasks) == CHUNK:
         await write_lanes(conn, lanes.values())
         await move_jobs(conn, now, {job: delta})
         return None
+    failed, first_seq = await read_again(conn, job) if again and found.planned else (0, 0)
+    if found.planned and not found.open and not tasks and not failed:
+        raise Conflict(_why_not(found, most))
     await _reopen(conn, job, now, still_left=found.links_left > len(tasks))
-    if not found.planned and not await plan_waits(conn, job):
+    if failed:
+        delta.planned = not await begin_next(conn, job, first_seq, lanes, now)
+        delta.open += int(not delta.planned)
+    elif not found.planned and not await plan_waits(conn, job):
         first = await conn.fetch(
             "SELECT first_seq FROM sources WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1",
             job,
@@ -87,11 +93,13 @@ async def _left(conn: Conn, job: int, lane_for: Callable[[str], LaneSpec]) -> li
 def _check(found: Job) -> None:
     if found.state not in ENDED:
         raise Conflict(f"the job is {found.state}: only one that has ended can be resumed")
-    if found.state == "succeeded" or (not found.open and found.planned and found.close_reason != "max_urls"):
-        raise Conflict(f"the job is {found.state}: nothing is left to do; retry re-runs failures")
+    if found.state == "succeeded":
+        raise Conflict("the job is succeeded: nothing is left to do")
 
 
 def _why_not(found: Job, most: int) -> str:
+    if found.close_reason != "max_urls":
+        return f"the job is {found.state}: nothing is left to do; retry re-runs failures"
     if most and found.total >= most:
         return f"max_urls: all {most} URLs that the job may have are done; give more to go on"
     return "links beyond the first that were left out have not been kept: start the job anew"

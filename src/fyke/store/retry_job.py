@@ -7,7 +7,7 @@ so until the last chunk, so it cannot end again in between; one whose retry was 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from fyke.core.clock import monotonic
@@ -29,6 +29,7 @@ CHUNK = 500
 WINDOW = 5_000  # pages looked at by one read
 LONGEST_WAIT = 60.0  # seconds for a job that writes its exports between two chunks
 FAILED = ["failed", "quarantined"]
+UNREAD = "SELECT number FROM sources WHERE job = $1 AND state = 'failed'"
 ERROR_CLASSES = tuple(sorted(value for name, value in vars(ErrorClass).items() if name.isupper()))
 
 Page = tuple[int, str, bytes]  # its place, its URL, and what its task carried
@@ -42,7 +43,7 @@ async def retry_job(
     host: str | None = None,
 ) -> int:
     """Run a job's failures again: all, or those of an error class or a host. How many there were; a job
-    that had ended goes on if there were any."""
+    that had ended goes on if there were any. All are also its sources that could not be had."""
     if error_class is not None and error_class not in ERROR_CLASSES:
         raise UnknownName("error class", error_class, ERROR_CLASSES)
     await database.read(partial(_state, job=job))
@@ -56,17 +57,22 @@ async def retry_job(
         chosen = [page for page in pages if host is None or host_of(page[1]) == host]
         tasks += [NewTask(Kind.PAGE, seq, lane_for(url), url, payload) for seq, url, payload in chosen]
         while len(tasks) > CHUNK:
-            count += await _retry_chunk(database, job, tasks[:CHUNK], last=False)
+            count += await _retry_chunk(
+                database, partial(retry_pages, job=job, tasks=tasks[:CHUNK], last=False)
+            )
             del tasks[:CHUNK]
-    return count + await _retry_chunk(database, job, tasks, last=True) if tasks else count
+    sources = error_class is None and host is None
+    if not tasks and not sources:
+        return count
+    return count + await _retry_chunk(database, partial(retry_pages, job=job, tasks=tasks, sources=sources))
 
 
-async def _retry_chunk(database: Database, job: int, tasks: list[NewTask], *, last: bool) -> int:
+async def _retry_chunk(database: Database, chunk: Callable[[Conn], Awaitable[int]]) -> int:
     """A job that runs may come to its end between two chunks: its last task is waited for."""
     gives_up = monotonic() + LONGEST_WAIT
     while True:
         try:
-            return await database.write(partial(retry_pages, job=job, tasks=tasks, last=last), urgent=True)
+            return await database.write(chunk, urgent=True)
         except Conflict:
             if monotonic() > gives_up:
                 raise
@@ -103,9 +109,11 @@ async def failed_pages(
     return last, [(row[0], row[1], row[2].encode()) for row in rows if error_class in (None, row[3])]
 
 
-async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask], last: bool = True) -> int:
+async def retry_pages(
+    conn: Conn, job: int, tasks: Sequence[NewTask], last: bool = True, sources: bool = False
+) -> int:
     """Make tasks of those pages that are (still) failed; how many. At most CHUNK at a time; with the last
-    ones a job that has ended goes on."""
+    ones a job that has ended goes on, and has its failed sources read again, if these are to be."""
     now = await conn.now()
     to_begin = await lanes_to_begin(conn, job) if last else []  # the job's resume locks them, too
     lanes = await lock_lanes(conn, [*to_begin, *[lane_of(task.lane) for task in tasks]])
@@ -125,8 +133,10 @@ async def retry_pages(conn: Conn, job: int, tasks: Sequence[NewTask], last: bool
         count = await write_tasks(conn, job, Plan(again, band), lanes, now)
         await write_lanes(conn, lanes.values())
         await move_jobs(conn, now, {job: JobDelta(open=count, failed=-count)})
-    if last and state in ENDED:
-        waiting = await conn.fetch("SELECT 1 FROM jobs WHERE id = $1 AND open > 0", job)
-        if waiting:
-            await resume_step(conn, job)
-    return len(again)
+    if not last or state not in ENDED:
+        return len(again)
+    waiting = await conn.fetch("SELECT 1 FROM jobs WHERE id = $1 AND open > 0", job)
+    unread = await conn.fetch(UNREAD, job) if sources else []
+    if waiting or unread:
+        await resume_step(conn, job, again=sources)
+    return len(again) + len(unread)

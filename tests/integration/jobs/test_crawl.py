@@ -4,17 +4,26 @@ import csv
 import gzip
 import io
 from asyncio import to_thread
+from functools import partial
 from pathlib import Path
 from time import sleep
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
 from fyke.core.errors import Invalid, Refused
 from fyke.core.outcome import SaveExport
+from fyke.core.task import Kind
+from fyke.jobs import plan as plan_module
 from fyke.jobs.export import export_job
+from fyke.jobs.plan import PlanHandler, PlanParts
+from fyke.jobs.sitemap import read_sitemap
+from fyke.jobs.sitemap_fetch import SITEMAPS
 from fyke.jobs.submit import JobRequest
 from fyke.store.exports import Export, register_made
+from fyke.store.resume_job import resume_job
+from fyke.store.retry_job import retry_job
 from tests.integration.jobs.driver import Bench, bench, free, options
 from tests.integration.jobs.site import Reply, Site, index_of, product, sitemap_of
 
@@ -119,9 +128,11 @@ async def test_malformed_sitemaps_give_what_can_be_read(here: Bench, shop: Site)
     paths = shop.products(3)
     broken = f"<url><loc>{shop.url('/p/?a<b')}</loc></url><url><loc>/p/2</loc></url>"
     broken += "<url><loc>mailto:x@y</loc></url><url><loc>http://10.0.0.1/</loc></url>"
+    broken += "<url><loc>not a URL</loc></url>"
     shop.pages["/s.xml"] = sitemap_of(shop.urls(paths[:2]), broken)
     job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
-    assert (job.total, job.succeeded, job.warnings) == (3, 3, 4)
+    assert (job.total, job.succeeded, job.warnings) == (3, 3, 5)
+    assert job.state == "succeeded", job.error_message
     assert "malformed" in str(job.error_message)
 
 
@@ -157,6 +168,60 @@ async def test_a_sitemap_that_fails_at_first_is_asked_again(here: Bench, shop: S
     job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
     assert (job.state, job.total) == ("succeeded", 2)
     assert shop.hits["/s.xml"] == 2
+
+
+async def test_a_part_that_cannot_be_had_leaves_a_job_partial_and_is_read_by_a_retry(
+    here: Bench, shop: Site
+) -> None:
+    paths = shop.products(6)
+    shop.pages["/s.xml"] = index_of(shop.urls(["/1.xml", "/2.xml?token=secret", "/3.xml"]))
+    shop.pages["/1.xml"] = sitemap_of(shop.urls(paths[:2]))
+    shop.pages["/2.xml?token=secret"] = Reply(b"", status=500)
+    shop.pages["/3.xml"] = sitemap_of(shop.urls(paths[4:]))
+    job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    assert (job.state, job.total, job.succeeded, job.failed) == ("partial", 4, 4, 0)
+    assert "status 500" in str(job.error_message)
+    assert "secret" not in str(job.error_message)
+    assert await retry_job(here.database, job.id, here.policies.lane_for, "http_5xx") == 0, "no page has"
+    shop.pages["/2.xml?token=secret"] = sitemap_of(shop.urls(paths[2:4]))
+    assert await retry_job(here.database, job.id, here.policies.lane_for) == 1
+    job = await here.run(job.id)
+    assert (job.state, job.total, job.succeeded, job.error_message) == ("succeeded", 6, 6, None)
+    full = table(await here.export(job.id, "full.csv"))
+    assert sorted(row["url"] for row in full) == list(shop.urls(paths))
+
+
+async def test_the_only_sitemap_is_read_again_by_a_resume(here: Bench, shop: Site) -> None:
+    shop.pages["/s.xml"] = Reply(b"", status=500)
+    job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    assert (job.state, job.total) == ("failed", 0)
+    shop.pages["/s.xml"] = sitemap_of(shop.urls(shop.products(2)))
+    await resume_job(here.database, job.id, here.policies.lane_for)
+    job = await here.run(job.id)
+    assert (job.state, job.total, job.succeeded) == ("succeeded", 2, 2)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+async def test_of_a_sitemap_that_is_too_large_is_taken_what_fits(
+    here: Bench, shop: Site, monkeypatch: pytest.MonkeyPatch, zipped: bool
+) -> None:
+    """Larger than it may be on the wire, or when it is inflated."""
+    whole = sitemap_of(shop.urls(shop.products(200)))
+    if zipped:
+        whole = Reply(gzip.compress(whole.body), "application/xml", headers={"Content-Encoding": "gzip"})
+    limit = 4000
+    small = msgspec.structs.replace(SITEMAPS, max_bytes=limit + 1, max_inflated=limit + 1)
+    monkeypatch.setattr(plan_module, "SITEMAPS", small)
+    monkeypatch.setattr(plan_module, "read_sitemap", partial(read_sitemap, limit=limit))
+    here.handlers[Kind.PLAN] = PlanHandler(
+        PlanParts(here.client, here.guard, here.robots, here.policies, here.objects)
+    )
+    shop.pages["/s.xml"] = whole
+    job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
+    assert job.state == "succeeded", job.error_message
+    assert 20 < job.succeeded == job.total < 200
+    assert job.warnings
+    assert "more than 4000 bytes" in str(job.error_message)
 
 
 async def test_a_sitemap_of_50000_urls_is_planned_at_once(here: Bench, shop: Site) -> None:
@@ -216,7 +281,7 @@ async def test_exports_that_cannot_be_made_are_told(tmp_path: Path, shop: Site) 
 
     async with bench(tmp_path, write=write) as here:
         job = await here.crawl(JobRequest(urls=shop.urls(shop.products(1)), options=options()))
-    assert job.state == "succeeded"
+    assert job.state == "succeeded", job.error_message
     assert "no ink" in str(job.error_message)
 
 

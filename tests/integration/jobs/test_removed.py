@@ -74,7 +74,7 @@ async def test_an_index_that_is_not_followed_to_its_end_hides_nothing(
     job = await here.crawl(asked)
     assert reason in str(job.error_message)
     assert await removed(here, shop, job.id) == []
-    assert await here.rows("SELECT state FROM sources WHERE job = $1 AND state = 'failed'", job.id)
+    assert await here.rows("SELECT state FROM sources WHERE job = $1 AND state = 'cut'", job.id)
     assert await here.rows("SELECT count(*) FROM snapshots") == [(4,)]
 
 

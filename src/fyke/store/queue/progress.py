@@ -29,6 +29,7 @@ COLUMNS = (
     " links_left, event_number, finished_at"
 )
 WRITTEN = tuple(c for c in COLUMNS.split(", ") if not c.startswith(("id", "budget", "deadline")))
+UNREAD = "SELECT 1 FROM sources WHERE job = $1 AND state = 'failed' LIMIT 1"
 LOCK = f"SELECT {COLUMNS} FROM jobs WHERE id IN $1 ORDER BY id {{lock}}"
 
 _encode = msgspec.json.encode
@@ -129,14 +130,16 @@ def _budget_reached(job: JobState, now: int) -> str | None:
     return None
 
 
-def final_state(job: JobState) -> str:
+def final_state(job: JobState, unread: bool) -> str:
+    """`unread`: a source of its URLs could not be had."""
     if job.stop == "cancel":
         return "cancelled"
     if job.stop or job.close_reason:
         return "stopped"
     if not job.planned or job.total == 0:
         return "failed"  # a crawl of nothing is no success
-    return end_state(Counters(job.total, job.succeeded, job.failed, job.skipped))
+    state = end_state(Counters(job.total, job.succeeded, job.failed, job.skipped))
+    return "partial" if unread and state == "succeeded" else state
 
 
 async def move_jobs(conn: Conn, now: int, deltas: dict[int, JobDelta]) -> None:
@@ -151,7 +154,8 @@ async def move_jobs(conn: Conn, now: int, deltas: dict[int, JobDelta]) -> None:
         delta = deltas[job.id]
         job.add(delta)
         if delta.ended:
-            job.phase, job.state, job.finished_at = "done", final_state(job), now
+            unread = await conn.fetch(UNREAD, job.id)
+            job.phase, job.state, job.finished_at = "done", final_state(job, bool(unread)), now
             job.close_reason = job.close_reason or job.state
         elif step(job, now):
             over.append(job.id)

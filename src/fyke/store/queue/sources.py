@@ -17,9 +17,19 @@ from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.lanes import Lane
 from fyke.store.queue.sql import lock_lanes
 
-__all__ = ["add_sources", "begin_next", "end_source", "lane_after", "lanes_to_begin", "plan_waits"]
+__all__ = [
+    "add_sources",
+    "begin_next",
+    "end_source",
+    "lane_after",
+    "lanes_to_begin",
+    "plan_waits",
+    "read_again",
+]
 
+# `failed` ones could not be had, and are read again by a retry; of `cut` ones something could not be read.
 UNREAD = ["waiting", "reading"]
+FAILED = ["failed"]
 
 NEXT = """
     SELECT number, kind, location, lane, depth, (SELECT band FROM jobs WHERE id = $1) FROM sources
@@ -64,7 +74,7 @@ async def end_source(conn: Conn, job: int, read: SourceRead) -> None:
         " WHERE job = $1 AND number = $2",
         job,
         read.number,
-        "read" if read.complete else "failed",
+        "failed" if read.failed else "read" if read.complete else "cut",
         read.entries,
         read.warnings,
         read.message,
@@ -91,8 +101,19 @@ async def lane_after(conn: Conn, task: int, number: int) -> list[int]:
 
 
 async def lanes_to_begin(conn: Conn, job: int) -> list[int]:
-    """The lane of the source that a job goes on with when it is resumed, if there is one."""
-    return [lane_of(_lane.decode(row[3])) for row in await conn.fetch(NEXT, job, UNREAD)]
+    """The lanes of the source that a job goes on with when it is resumed, or when what failed is retried."""
+    rows = [*await conn.fetch(NEXT, job, UNREAD), *await conn.fetch(NEXT, job, FAILED)]
+    return [lane_of(_lane.decode(row[3])) for row in rows]
+
+
+async def read_again(conn: Conn, job: int) -> tuple[int, int]:
+    """Sources that failed are to be read once more: how many, and from where on they count, which is behind
+    all others. To be called when nothing else of the plan is left."""
+    count = await conn.execute(
+        "UPDATE sources SET state = 'waiting' WHERE job = $1 AND state IN $2", job, FAILED
+    )
+    ends = await conn.fetch("SELECT coalesce(max(first_seq + entries), 0) FROM sources WHERE job = $1", job)
+    return count, int(ends[0][0])
 
 
 async def begin_next(conn: Conn, job: int, first_seq: int, lanes: dict[int, Lane], now: int) -> bool:
