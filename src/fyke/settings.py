@@ -69,7 +69,9 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(15.0, ge=1, le=3600, description="How long a silent worker keeps its tasks.")
 
     egress_allow: Names = Field(
-        [], description="Addresses (CIDR) and host names that may be fetched though they are not public."
+        [],
+        description="Addresses (CIDR) and host names that may be fetched though they are not public; loopback"
+        " and link-local only by an entry of their own.",
     )
     user_agent: str = Field(
         "Fyke/0.1",

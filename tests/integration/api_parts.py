@@ -33,7 +33,7 @@ from fyke.store.open import database_for
 from fyke.store.queue import SqlQueue
 
 T = TypeVar("T")
-EVERYWHERE = ["0.0.0.0/0", "::/0", "localhost"]
+EVERYWHERE = ["0.0.0.0/0", "::/0", "127.0.0.0/8", "localhost"]
 
 
 class Parts:

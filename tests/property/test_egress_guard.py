@@ -22,6 +22,7 @@ PRIVATE = [
     "224.0.0.0/4",
     "240.0.0.0/4",
 ]
+NEAR = ["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "::/128", "::1/128", "fe80::/10"]
 
 
 @st.composite
@@ -103,11 +104,46 @@ def test_an_allowed_network_lets_through_its_own_and_nothing_more(
     address: IPv4Address | IPv6Address, wider: int
 ) -> None:
     network = ip_network((address, address.max_prefixlen - wider), strict=False)
-    assert Guard([str(network)]).refuse_address(str(address)) is None
+    guard = Guard([str(network)])
+    if not near(address) and not leads_on(address):
+        assert guard.refuse_address(str(address)) is None
     outside = int(network.network_address) ^ 1 << wider
     if outside < 1 << address.max_prefixlen:
         neighbour = str(ip_address(outside) if address.version == 4 else IPv6Address(outside))
-        assert Guard([str(network)]).refuse_address(neighbour) == Guard().refuse_address(neighbour)
+        assert guard.refuse_address(neighbour) == Guard().refuse_address(neighbour)
+
+
+def near(address: IPv4Address | IPv6Address) -> str | None:
+    """The network around this machine that the address lies in."""
+    return next((n for n in NEAR if address in ip_network(n)), None)
+
+
+def leads_on(address: IPv4Address | IPv6Address) -> bool:
+    """Whether there is, or may be, an IPv4 address in it."""
+    isatap = int(address) >> 32 & 0xFFFF_FFFF in (0x5EFE, 0x0200_5EFE)
+    holding = ("::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")
+    return address.version == 6 and (isatap or any(address in ip_network(n) for n in holding))
+
+
+@relaxed
+@given(st.sampled_from(NEAR).flatmap(lambda network: st.ip_addresses(network=network)), st.integers(0, 128))
+def test_what_is_nearest_is_opened_by_what_lies_within_it_alone(
+    address: IPv4Address | IPv6Address, prefix: int
+) -> None:
+    entry = ip_network((address, min(prefix, address.max_prefixlen)), strict=False)
+    around = ip_network(near(address) or "")
+    if not leads_on(address) or int(address) <= 1:
+        refusal = Guard([str(entry)]).refuse_address(str(address))
+        assert (refusal is None) == (entry.prefixlen >= around.prefixlen)
+
+
+@relaxed
+@given(inner_v4(), st.integers(0, 128))
+def test_an_ipv4_address_in_an_ipv6_one_is_opened_by_its_own_entry(address: IPv4Address, prefix: int) -> None:
+    for outer in in_v6(address):
+        entry = ip_network((outer, prefix), strict=False)
+        assert Guard([str(entry)]).refuse_address(str(outer)) is not None
+        assert Guard([str(address)]).refuse_address(str(outer)) is None
 
 
 @relaxed

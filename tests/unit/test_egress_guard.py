@@ -129,8 +129,9 @@ def test_reasons_name_what_is_refused() -> None:
     guard = Guard()
     assert "port 0" in (guard.admit("http://8.8.8.8:0/").refusal or "")
     refusal = guard.admit("http://[2606:4700::5efe:7f00:1]/").refusal or ""
-    assert "an ISATAP address of 127.0.0.1, which is loopback" in refusal
-    assert Guard(["2606:4700::/32"]).admit("http://[2606:4700::5efe:7f00:1]/").refusal is None
+    assert "an IPv6 address for 127.0.0.1, which is loopback" in refusal
+    refusal = Guard(["0.0.0.0/0"]).admit("http://127.0.0.1/").refusal or ""
+    assert refusal.endswith("loopback; only an entry for 127.0.0.0/8 or a part of it opens that")
 
 
 def test_what_is_fetched_is_what_was_judged() -> None:
@@ -153,11 +154,60 @@ def test_what_is_fetched_is_what_was_judged() -> None:
         ("localhost", "http://localhost:3000/"),
         ("LOCALHOST", "http://localhost/"),
         ("10.0.0.5/8", "http://10.9.9.9/"),
+        ("0.0.0.0/0", "http://10.9.9.9/"),
+        ("::/0", "http://[fd00::5]/"),
+        ("169.254.0.0/16", "http://169.254.169.254/"),
+        ("169.254.169.254", "http://[64:ff9b::169.254.169.254]/"),
+        ("fe80::/10", "http://[fe80::1]/"),
+        ("127.0.0.1", "http://[2606:4700::5efe:7f00:1]/"),
     ],
 )
 def test_the_allow_list_lets_through_what_it_names(allow: str, url: str) -> None:
     assert Guard([allow]).check_url(url).allowed
     assert not Guard(["192.168.77.0/24"]).check_url(url).allowed
+
+
+@pytest.mark.parametrize(
+    ("allow", "url"),
+    [
+        ("0.0.0.0/0", "http://127.0.0.1/"),
+        ("0.0.0.0/0", "http://localhost/"),
+        ("0.0.0.0/0", "http://0.0.0.0/"),
+        ("0.0.0.0/0", "http://169.254.169.254/"),
+        ("126.0.0.0/7", "http://127.0.0.1/"),
+        ("::/0", "http://[::]/"),
+        ("::/0", "http://[::1]/"),
+        ("::/127", "http://[::1]/"),
+        ("fe00::/7", "http://[fe80::1]/"),
+    ],
+)
+def test_what_is_nearest_has_to_be_meant(allow: str, url: str) -> None:
+    assert not Guard([allow]).check_url(url).allowed
+
+
+@pytest.mark.parametrize("allow", ["::/0", "::/96", "64:ff9b::/96", "2002::/16", "2001::/32", "fd00::/8"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://[64:ff9b::169.254.169.254]/",
+        "http://[64:ff9b:1::10.0.0.1]/",
+        "http://[2002:7f00:1::]/",
+        "http://[::127.0.0.1]/",
+        "http://[2001:0:808:808::80ff:fffe]/",
+        "http://[fd00::5efe:127.0.0.1]/",
+    ],
+)
+def test_a_network_of_ipv6_opens_no_ipv4_address(allow: str, url: str) -> None:
+    assert not Guard([allow]).check_url(url).allowed
+
+
+def test_an_address_with_two_halves_needs_an_entry_for_each() -> None:
+    for url, outer in (("http://[fd00::5efe:10.0.0.1]/", "fd00::/8"), ("http://[::10.0.0.1]/", "::/96")):
+        assert not Guard(["10.0.0.0/8"]).check_url(url).allowed
+        assert not Guard([outer]).check_url(url).allowed
+        assert Guard(["10.0.0.0/8", outer]).check_url(url).allowed
 
 
 def test_an_allowed_host_is_allowed_whatever_its_address() -> None:

@@ -4,9 +4,10 @@ with the release of Python and calls multicast global."""
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
-__all__ = ["Address", "parse", "why_not_global"]
+__all__ = ["Address", "Network", "nearest", "parse", "parts", "why_not_global"]
 
 Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
 
 # IANA's special-purpose registries, as far as they are not "globally reachable".
 REFUSED_V4: Final = tuple(
@@ -44,8 +45,18 @@ REFUSED_V6: Final = tuple(
         ("ff00::/8", "multicast"),
     )
 )
+# What stands nearest to this machine: its own addresses, and where clouds keep their metadata.
+NEAREST: Final[tuple[Network, ...]] = (
+    IPv4Network("0.0.0.0/8"),
+    IPv4Network("127.0.0.0/8"),
+    IPv4Network("169.254.0.0/16"),
+    IPv6Network("::/128"),
+    IPv6Network("::1/128"),
+    IPv6Network("fe80::/10"),
+)
 GLOBAL_V6: Final = IPv6Network("2000::/3")
 NAT64: Final = IPv6Network("64:ff9b::/96")
+LOCAL_NAT64: Final = IPv6Network("64:ff9b:1::/48")
 V4_COMPATIBLE: Final = IPv6Network("::/96")
 ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})  # the third quarter of the address; RFC 5214
 
@@ -58,22 +69,22 @@ def parse(text: str) -> Address | None:
         return None
 
 
-def inner(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for (mapped, NAT64, 6to4), else itself."""
+def parts(address: Address) -> tuple[Address, ...]:
+    """What a connection to the address may reach; each of them is judged by itself. An IPv6 address may stand
+    for an IPv4 one (mapped, NAT64, 6to4), or lead on to one within a network of its own."""
     if isinstance(address, IPv4Address):
-        return address
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
-    if address in NAT64:
-        return IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address
+        return (address,)
+    last = IPv4Address(int(address) & 0xFFFF_FFFF)
+    if address.ipv4_mapped is not None or address in NAT64:
+        return (last,)
+    compatible = address in V4_COMPATIBLE and int(address) > 1
+    isatap = int(address) >> 32 & 0xFFFF_FFFF in ISATAP
+    leads_on = compatible or isatap or address in LOCAL_NAT64
+    return (address.sixtofour or address, *(address.teredo or ()), *((last,) if leads_on else ()))
 
 
 def why_not_global(address: Address) -> str | None:
-    """What the address is when it is not part of the public internet; None when it is."""
-    address = inner(address)
+    """What the address itself is when it is not part of the public internet; None when it is."""
     if isinstance(address, IPv4Address):
         return next((name for network, name in REFUSED_V4 if address in network), None)
     if address.scope_id is not None:
@@ -85,13 +96,9 @@ def why_not_global(address: Address) -> str | None:
         return "an IPv4-compatible address, long given up"
     if address not in GLOBAL_V6:
         return "outside the global unicast range"
-    return _why_not_tunnelled(address)
+    return None
 
 
-def _why_not_tunnelled(address: IPv6Address) -> str | None:
-    """An ISATAP address leads on to the IPv4 address at its end, within its own site: both have to do."""
-    if int(address) >> 32 & 0xFFFF_FFFF not in ISATAP:
-        return None
-    embedded = IPv4Address(int(address) & 0xFFFF_FFFF)
-    reason = why_not_global(embedded)
-    return f"an ISATAP address of {embedded}, which is {reason}" if reason else None
+def nearest(address: Address) -> Network | None:
+    """The network around this machine that the address lies in."""
+    return next((n for n in NEAREST if n.version == address.version and address in n), None)

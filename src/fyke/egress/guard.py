@@ -8,7 +8,7 @@ resolver had said before. The second is what makes it tight; the first gives the
 
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from socket import SOCK_STREAM, gaierror
 
 import can_ada
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from fyke.core.errors import InvalidSetting
 from fyke.core.urls import why_unreadable
-from fyke.egress.addresses import Address, inner, parse, why_not_global
+from fyke.egress.addresses import Address, Network, nearest, parse, parts, why_not_global
 
 __all__ = ["Admission", "Guard", "Resolver", "Verdict", "how_to_allow", "system_resolver"]
 
@@ -60,7 +60,9 @@ async def system_resolver(host: str) -> Sequence[str]:
 
 class Guard:
     """Judges URLs and addresses. `allow` names what is let through besides the public internet:
-    networks (10.1.0.0/16), addresses and host names. `resolver` replaces the system's."""
+    networks (10.1.0.0/16), addresses and host names. Loopback and link-local need an entry that names
+    nothing beyond them, an IPv4 address within an IPv6 one needs one for itself. `resolver` replaces the
+    system's."""
 
     def __init__(self, allow: Sequence[str] = (), resolver: Resolver | None = None) -> None:
         self.resolver = resolver
@@ -147,21 +149,30 @@ class Guard:
         return refusal
 
     def _judge(self, address: Address) -> str | None:
+        for part in parts(address):
+            reason = self._why_refused(part)
+            if reason is not None:
+                form = "" if part == address else f"{NOT_PUBLIC}an IPv6 address for {part}"
+                return f"{address}{form}{NOT_PUBLIC}{reason}"
+        return None
+
+    def _why_refused(self, address: Address) -> str | None:
+        """What the address is, unless it is public or an entry lets it through. What is nearest to this
+        machine has to be meant: a larger network does not open it."""
         reason = why_not_global(address)
         if reason is None:
             return None
-        for candidate in {address, inner(address)}:
-            if any(
-                candidate.version == network.version and candidate in network for network in self._networks
-            ):
-                return None
-        return f"{address}{NOT_PUBLIC}{reason}"
+        named = [n for n in self._networks if n.version == address.version and address in n]
+        around = nearest(address)
+        if around is None:
+            return None if named else reason
+        if any(n.prefixlen >= around.prefixlen for n in named):
+            return None
+        return f"{reason}; only an entry for {around} or a part of it opens that" if named else reason
 
 
-def _read_allow_list(
-    allow: Sequence[str],
-) -> tuple[tuple[IPv4Network | IPv6Network, ...], frozenset[str]]:
-    networks: list[IPv4Network | IPv6Network] = []
+def _read_allow_list(allow: Sequence[str]) -> tuple[tuple[Network, ...], frozenset[str]]:
+    networks: list[Network] = []
     hosts: set[str] = set()
     for entry in allow:
         text = entry.strip()
