@@ -1,5 +1,7 @@
 """What people read has no credentials in it."""
 
+from time import monotonic
+
 import pytest
 
 from fyke.core.secrets import hide_login, redact
@@ -18,6 +20,9 @@ from fyke.core.secrets import hide_login, redact
         ("http://bob:p@w@a.test/", "http://***@a.test/"),
         ("http://[bob:pw@a.test", "http://***@a.test"),
         ("postgres://me:p?w#x@db/fyke", "postgres://***@db/fyke"),
+        ("postgresql://me:p/w@db/fyke", "postgresql://***@db/fyke"),
+        ("mysql://me:p@w/x?y#z@db:1/fyke is", "mysql://***@db:1/fyke is"),
+        ("redis://:p/w@db and amqp://me:p/w@mq", "redis://***@db and amqp://***@mq"),
         ("http://b:pw@a.test/ and http://c:pw@d.test", "http://***@a.test/ and http://***@d.test"),
     ],
 )
@@ -37,10 +42,18 @@ def test_a_login_is_hidden_wherever_a_browser_sees_one(text: str, shown: str) ->
         "http://a.test?mail=bob@a.test",
         "http://a.test#@b.test",
         "http://a.test:80/x@y",
+        "sqlite:///home/me@work/fyke.db",
     ],
 )
 def test_what_is_no_login_stays(text: str) -> None:
     assert redact(text) == text
+
+
+def test_a_long_text_takes_no_long_time() -> None:
+    for text in ("a://" * 50_000 + "@", "@" + "a://" * 50_000, "@" + "a." * 100_000, "@" * 100_000):
+        began = monotonic()
+        redact(text)
+        assert monotonic() - began < 1
 
 
 def test_keys_in_queries_are_redacted() -> None:
