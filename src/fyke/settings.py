@@ -22,6 +22,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from fyke.core.database_url import why_unusable
 from fyke.core.errors import InvalidSetting, UnknownName
 from fyke.core.secrets import hide_login
 from fyke.egress.guard import Guard
@@ -29,7 +30,6 @@ from fyke.egress.guard import Guard
 __all__ = ["Settings", "described", "load", "no_file", "spelled"]
 
 Names = Annotated[list[str], NoDecode]
-DATABASES: Final = ("sqlite", "postgresql", "postgres", "mysql", "mariadb")
 ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
@@ -43,7 +43,8 @@ class Settings(BaseSettings):
     data_dir: Path = Field(Path(".fyke"), description="Where the embedded database, objects and keys live.")
     database_url: str = Field(
         "",
-        description="sqlite:///path, postgresql://… or mysql://…; empty: SQLite in the data directory.",
+        description="sqlite:///path, postgresql://… or mysql://…, special characters of a password as %XX;"
+        " empty: SQLite in the data directory.",
     )
     database_connections: int = Field(
         6, ge=2, le=100, description="Connections a process keeps to the database."
@@ -123,15 +124,9 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _known_database(cls, value: str) -> str:
-        scheme, found, _ = value.partition("://")
-        kind = scheme.partition("+")[0]
-        known = ", ".join(DATABASES)
-        if value and not found:  # which may be a password
-            raise ValueError(f"a URL such as postgresql://user@host/name is expected, of {known}")
-        if value and kind not in DATABASES:
-            raise ValueError(f"no database for {kind!r}: use one of {known}")
-        if kind == "sqlite" and not value.startswith("sqlite:///"):
-            raise ValueError("sqlite:///relative/path or sqlite:////absolute/path is expected")
+        reason = value and why_unusable(value)
+        if reason:
+            raise ValueError(reason)
         return value
 
     @field_validator("cors_origins")
@@ -197,6 +192,11 @@ class Settings(BaseSettings):
     @property
     def embedded(self) -> bool:
         return self.store_url.startswith("sqlite")
+
+    @property
+    def database_file(self) -> Path:
+        """Where an embedded database is."""
+        return Path(self.store_url.removeprefix("sqlite:///"))
 
     @property
     def objects_path(self) -> Path:

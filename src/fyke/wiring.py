@@ -136,12 +136,23 @@ def make_data_dir(settings: Settings) -> None:
         )
 
 
+def make_database_dir(settings: Settings) -> None:
+    """Make the directory of an embedded database where there is none."""
+    directory = settings.database_file.parent
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{directory} cannot be a directory: {error.strerror}"
+        raise InvalidSetting(f"FYKE_DATABASE_URL: {reason}", field="FYKE_DATABASE_URL") from None
+
+
 async def bring_up(settings: Settings) -> str:
     """Bring the database to this version's schema, and say which that is. An embedded one is changed by
     whoever has its directory: not beneath a process of an older version that works on it."""
     make_data_dir(settings)
     if not settings.embedded:
         return await migrate(settings.store_url)
+    make_database_dir(settings)
     if await check(settings.store_url):
         return head()
     lock = DirectoryLock(settings.data_dir)

@@ -20,6 +20,27 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("FYKE_DATABASE_URL", "oracle://x", "no database for 'oracle'"),
         ("FYKE_DATABASE_URL", "hunter2", "a URL such as postgresql://user@host/name is expected"),
         ("FYKE_DATABASE_URL", "sqlite://fyke.db", "sqlite:///relative/path or"),
+        ("FYKE_DATABASE_URL", "sqlite:///", "sqlite:///relative/path or"),
+        ("FYKE_DATABASE_URL", "sqlite:////var/lib/", "sqlite:///relative/path or"),
+        ("FYKE_DATABASE_URL", "sqlite:///:memory:", "sqlite:///relative/path or"),
+        ("FYKE_DATABASE_URL", "postgresql+asyncpg://me@db/fyke", "no database for 'postgresql+asyncpg'"),
+        (
+            "FYKE_DATABASE_URL",
+            "mysql://u:hunter2@127.0.0.1:1:2/x",
+            "its host, port or options",
+        ),
+        ("FYKE_DATABASE_URL", "mysql://u:hunter2@db:99999/x", "its host, port or options"),
+        ("FYKE_DATABASE_URL", "mysql://u:hunter2@db:0/x", "none that can be connected to"),
+        ("FYKE_DATABASE_URL", "mysql://u:hunter2@:33/x", "none that can be connected to"),
+        ("FYKE_DATABASE_URL", "mysql://u:hunter2@db", "with the name of a database"),
+        ("FYKE_DATABASE_URL", "postgresql://db/x?hunter2", "its host, port or options"),
+        ("FYKE_DATABASE_URL", "postgresql://u:hunter2@[db/x", "its host, port or options"),
+        ("FYKE_DATABASE_URL", "postgresql://u:hunter2/x@db/x", "written as %XX"),
+        ("FYKE_DATABASE_URL", "postgresql://u:1/hunter2@db/x", "written as %XX"),
+        ("FYKE_DATABASE_URL", "postgresql://u:1?hunter2=x@db/x", "written as %XX"),
+        ("FYKE_DATABASE_URL", "postgresql://u:hunter2#x@db/x", "written as %XX"),
+        ("FYKE_DATABASE_URL", "postgresql://u:1@hunter2@db/x", "written as %XX"),
+        ("FYKE_DATABASE_URL", "postgresql://u:hunter2 x@db/x", "written as %XX"),
         ("FYKE_CORS_ORIGINS", "nonsense", "'nonsense' is no origin"),
         ("FYKE_CORS_ORIGINS", "https://a.test,https://b.test/", "'https://b.test/' is no origin"),
         ("FYKE_CORS_ORIGINS", "https://me:hunter2@a.test", "is no origin"),
@@ -38,6 +59,7 @@ def test_a_value_is_refused_by_its_name(
         load()
     assert refused.value.message.startswith(f"{name}: ")
     assert said in refused.value.message
+    assert name != "FYKE_DATABASE_URL" or "hunter2" not in refused.value.message
 
 
 @pytest.mark.parametrize(
@@ -65,7 +87,9 @@ def test_a_value_in_toml_is_refused_by_its_name(line: str, name: str) -> None:
         ("FYKE_CORS_ORIGINS", "*"),
         ("FYKE_CORS_ORIGINS", "http://localhost:3000,https://app.example.com,http://[::1]:80"),
         ("FYKE_CORS_ORIGINS", "chrome-extension://abcdefghijklmnop"),
-        ("FYKE_DATABASE_URL", "postgresql+asyncpg://me:s3cret@db/fyke"),
+        ("FYKE_DATABASE_URL", "postgresql://me:s%2Fcret:1@db:5433/fyke?sslmode=require"),
+        ("FYKE_DATABASE_URL", "postgresql://me@/fyke?host=/run/postgresql"),
+        ("FYKE_DATABASE_URL", "postgres://[::1]:5432"),
         ("FYKE_DATABASE_URL", "mariadb://me@db/fyke"),
         ("FYKE_DATABASE_URL", "sqlite:////var/lib/fyke.db"),
         ("FYKE_DATABASE_URL", ""),

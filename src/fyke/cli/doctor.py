@@ -1,10 +1,11 @@
 """`fyke doctor`: is everything there that Fyke needs, and what is missing?"""
 
-import os
 import resource
 import shutil
 import sys
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated
 
 import typer
@@ -66,15 +67,25 @@ def _look(settings: Settings) -> list[Finding]:
 
 def _data_dir(settings: Settings) -> Finding:
     directory = settings.data_dir.absolute()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        return Finding("data directory", "wrong", f"{directory} cannot be made: {error.strerror}")
-    if not os.access(directory, os.W_OK):
-        return Finding("data directory", "wrong", f"{directory} cannot be written to")
+    reason = _why_unwritable(directory)
+    if reason:
+        return Finding("data directory", "wrong", reason)
     free = shutil.disk_usage(directory).free
     state = "ok" if free >= LEAST_FREE else "wrong"
     return Finding("data directory", state, f"{directory}, {free // 1024**2} MB free")
+
+
+def _why_unwritable(directory: Path) -> str | None:
+    """Why no file can be made in the directory; only the attempt tells."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"{directory} cannot be made: {error.strerror}"
+    try:
+        with TemporaryFile(dir=directory):
+            return None
+    except OSError as error:
+        return f"{directory} cannot be written to: {error.strerror}"
 
 
 def _database(settings: Settings) -> Finding:
@@ -85,9 +96,12 @@ def _database(settings: Settings) -> Finding:
         return Finding("database", "wrong", error.message)
     if there:
         return Finding("database", "ok", f"{kind}, at this version's schema")
-    if settings.embedded:
-        return Finding("database", "ok", f"{kind}, made when it is first needed")
-    return Finding("database", "wrong", f"{kind}, not at this version's schema: run `fyke db migrate`")
+    if not settings.embedded:
+        return Finding("database", "wrong", f"{kind}, not at this version's schema: run `fyke db migrate`")
+    reason = _why_unwritable(settings.database_file.absolute().parent)
+    if reason:
+        return Finding("database", "wrong", reason)
+    return Finding("database", "ok", f"{kind}, made when it is first needed")
 
 
 def _policies(settings: Settings) -> Finding:
