@@ -56,7 +56,9 @@ class Progress(Struct, frozen=True):
 
 
 class JobShown(Struct, frozen=True):
-    """A job. `problem` says why it does not go on though it has not ended: its results cannot be written."""
+    """A job. Each page of `total` is counted once more, in `queued`, `running` (claimed by a worker),
+    `cancelled` (with the job), `succeeded`, `failed` or `skipped`. `problem` says why it does not go on
+    though it has not ended: its results cannot be written."""
 
     id: str
     state: str
@@ -70,6 +72,9 @@ class JobShown(Struct, frozen=True):
     finished_at: str | None
     error_message: str | None
     total: int
+    queued: int
+    running: int
+    cancelled: int
     succeeded: int
     failed: int
     skipped: int
@@ -215,6 +220,9 @@ def job_shown(job: Job, now: int) -> JobShown:
 
 
 def _job(job: Job, now: int) -> dict[str, Any]:
+    left = job.total - _done(job)
+    running = min(job.in_flight, left)  # what reads the sources runs, too, and is no page
+    off = job.state in ("cancelling", "cancelled")
     return {
         "id": public(job.id),
         "state": job.state,
@@ -228,6 +236,9 @@ def _job(job: Job, now: int) -> dict[str, Any]:
         "finished_at": _time(job.finished_at),
         "error_message": job.error_message,
         "total": job.total,
+        "queued": 0 if off else left - running,
+        "running": running,
+        "cancelled": left - running if off else 0,
         "succeeded": job.succeeded,
         "failed": job.failed,
         "skipped": job.skipped,
@@ -240,8 +251,12 @@ def _job(job: Job, now: int) -> dict[str, Any]:
     }
 
 
+def _done(job: Job) -> int:
+    return job.succeeded + job.failed + job.skipped
+
+
 def _progress(job: Job, now: int) -> Progress:
-    done = job.succeeded + job.failed + job.skipped
+    done = _done(job)
     seconds = ((job.finished_at or now) - job.started_at) / 1e6 if job.started_at else 0.0
     rate = done / seconds if done and seconds > 0 else None
     left = (job.total - done) / rate if rate and job.planned and job.state not in ENDED else None

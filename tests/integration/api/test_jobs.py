@@ -35,6 +35,14 @@ async def held(fyke: World, count: int = 6, **options: Any) -> str:
     return job
 
 
+def placed(job: dict[str, Any]) -> tuple[int, ...]:
+    """Where its pages are: queued, running, cancelled, done."""
+    done = job["succeeded"] + job["failed"] + job["skipped"]
+    found = (job["queued"], job["running"], job["cancelled"], done)
+    assert sum(found) == job["total"]
+    return found
+
+
 # --- made ---
 
 
@@ -101,12 +109,15 @@ async def test_more_urls_than_a_request_may_carry(fyke: World) -> None:
 
 async def test_cancel_lets_what_runs_finish(fyke: World) -> None:
     job = await held(fyke)
+    assert placed(await fyke.job(job)) == (4, 2, 0, 0)
     told = data_of(await fyke.post(job, "cancel"), 202)
     assert told["state"] == "cancelling"
+    assert placed(told) == (0, 2, 4, 0)
     assert problem_of(await fyke.post(job, "cancel"), 409)["code"] == "conflict"
     fyke.shop.door.set()
     ended = await fyke.ended(job)
     assert (ended["state"], counted(ended)) == ("cancelled", (6, 2, 0, 0))
+    assert placed(ended) == (0, 0, 4, 2)
     assert len(await fyke.results(job, "pages")) == 2
     problem_of(await fyke.post(job, "cancel"), 409)
 
