@@ -36,16 +36,17 @@ class Stderr:
 
 
 class Brief:
-    """For a command that somebody watches: what became of a page is a short line. All of it is in the
-    database, and in the logs of a server."""
+    """For a command that somebody watches: what became of a page, or of a robots.txt, is a short line. All of
+    it is in the logs of a server."""
 
     def __init__(self, otherwise: Callable[[Any, str, MutableMapping[str, Any]], Any]) -> None:
         self.otherwise = otherwise
 
     def __call__(self, logger: Any, name: str, event: MutableMapping[str, Any]) -> Any:
         what = str(event.get("event", ""))
-        if what.startswith("page_") and "reason" in event:
-            return f"{what.removeprefix('page_')}: {event.get('url')}: {event['reason']}"
+        if what.startswith(("page_", "robots_")) and "reason" in event:
+            again = f"; asked again at {event['asked_again_at']}" if "asked_again_at" in event else ""
+            return f"{what.removeprefix('page_')}: {event.get('url')}: {event['reason']}{again}"
         return self.otherwise(logger, name, event)
 
 

@@ -47,3 +47,21 @@ def test_a_traceback_tells_where_and_no_secret(
     assert not any(secret in written for secret in SECRETS)
     if style == "json":
         assert json.loads(written)["level"] == "error"
+
+
+def test_who_watches_a_command_reads_short_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("WARNING", "text", brief=True)
+    structlog.get_logger("fyke.test").warning(
+        "robots_missing",
+        host="a.test",
+        url="http://a.test/robots.txt",
+        reason="status 500",
+        asked_again_at="noon",
+    )
+    structlog.get_logger("fyke.test").error(
+        "page_failed", url="http://a.test/1", reason="status 404", attempts=1
+    )
+    assert capsys.readouterr().err.splitlines() == [
+        "robots_missing: http://a.test/robots.txt: status 500; asked again at noon",
+        "failed: http://a.test/1: status 404",
+    ]

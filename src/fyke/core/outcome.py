@@ -19,6 +19,7 @@ __all__ = [
     "Effect",
     "EndJob",
     "ForgetListings",
+    "JobLog",
     "Outcome",
     "PageRow",
     "SaveChanges",
@@ -193,6 +194,10 @@ class ForgetListings(Struct, frozen=True, tag_field="effect", tag=True):
     """What these deleted jobs had listed is needed no more: a later list takes its place."""
 
     jobs: tuple[int, ...]
+class JobLog(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
+    """A line for who follows the task's job."""
+
+    message: str
 
 
 class EndJob(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
@@ -213,6 +218,7 @@ Effect = (
     | SaveRobots
     | SaveExport
     | ForgetListings
+    | JobLog
     | EndJob
 )
 

@@ -244,6 +244,8 @@ class PageHandler:
         fetched = stopped.fetched
         bytes_in = fetched.bytes_in if fetched is not None else 0
         error_class = stopped.error_class
+        if stopped.until:
+            effects += self._log.waits(task, site.host, stopped)
         delay = retry_delay(
             error_class,
             task.attempt,

@@ -6,8 +6,9 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from fyke.core.clock import iso
 from fyke.core.ids import public
-from fyke.core.outcome import PageRow
+from fyke.core.outcome import JobLog, PageRow
 from fyke.core.page import Page
 from fyke.core.record import Product, Record
 from fyke.core.task import Task
@@ -21,11 +22,12 @@ FIELDS: Final = tuple(f.name for f in msgspec.structs.fields(Product) if f.name 
 
 
 class PageLog:
-    """A line for each page that has come to its end, and one for a job whose links are followed no deeper."""
+    """One line for each page that has come to its end, and what keeps a job from its pages."""
 
     def __init__(self) -> None:
         self._log: Any = structlog.get_logger("fyke.page").bind()
-        self._left: dict[int, None] = {}  # jobs of which it has been told that links were left
+        self._left: dict[Any, None] = {}  # jobs of which it has been told that links were left
+        self._waits: dict[Any, None] = {}  # jobs, and for which robots.txt they have been told that they wait
 
     def completed(self, task: Task, domain: str, page: Page, record: Record) -> None:
         if not self._log.is_enabled_for(logging.INFO):
@@ -58,9 +60,7 @@ class PageLog:
 
     def links_left(self, task: Task, domain: str) -> None:
         """Links are not followed any deeper: told once for each job."""
-        if task.job not in self._left:
-            self._left[task.job] = None
-            self._left.pop(next(iter(self._left)) if len(self._left) > MOST_TOLD else -1, None)
+        if _is_first(self._left, task.job):
             self._log.warning(
                 "links_not_followed",
                 job=public(task.job),
@@ -68,3 +68,19 @@ class PageLog:
                 url=task.url,
                 reason=f"more than {MOST_DEPTH} links away from where the crawl began",
             )
+
+    def waits(self, task: Task, domain: str, stopped: Stopped) -> tuple[JobLog, ...]:
+        """A robots.txt was asked for in vain: told once for each job whose pages wait for it."""
+        if not _is_first(self._waits, (task.job, domain, stopped.until)):
+            return ()
+        return (JobLog(f"{domain}: {stopped.message}; asked again at {iso(stopped.until)}"),)
+
+
+def _is_first(told: dict[Any, None], what: Any) -> bool:
+    """Whether it has not been told yet; of many, the first are forgotten."""
+    if what in told:
+        return False
+    told[what] = None
+    if len(told) > MOST_TOLD:
+        told.pop(next(iter(told)))
+    return True

@@ -9,16 +9,19 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import msgspec
+import structlog
 from msgspec import Struct
 
 from fyke.core import clock
 from fyke.core.clock import SECOND
 from fyke.core.outcome import SaveRobots
 from fyke.core.page import ErrorClass, Failed, Page, Request
-from fyke.core.urls import origin_of
+from fyke.core.urls import host_of, origin_of
 from fyke.politeness.rules import SIZE_LIMIT, Rules, ask_rules, read_rules
 
 __all__ = ["MOST_BYTES", "REDIRECTS", "FetchRobots", "Robots", "RobotsAnswer"]
+
+log = structlog.get_logger("fyke.robots")
 
 FetchRobots = Callable[[Request], Awaitable[Page | Failed]]
 
@@ -149,6 +152,16 @@ class Robots:
         fetched = await self._fetch(Request(f"{origin}/robots.txt"))
         row, failure = _judge(origin, fetched)
         await self._remember(row, failure)
+        if failure is not None:
+            error_class, reason = failure
+            log.warning(
+                "robots_missing",
+                host=host_of(f"{origin}/"),
+                url=f"{origin}/robots.txt",
+                error_class=error_class,
+                reason=reason,
+                asked_again_at=clock.iso(row.expires_at),
+            )
         return row
 
     async def _remember(self, row: SaveRobots, failure: tuple[str, str] | None) -> None:

@@ -165,6 +165,14 @@ async def test_what_is_kept_is_told_in_the_order_in_which_it_happened(fyke: Worl
     assert [event.kind for event in again[-3:]] == ["state", "page", "state"]
 
 
+async def test_a_robots_txt_that_cannot_be_had_is_told_of(fyke: World) -> None:
+    fyke.shop.pages["/robots.txt"] = Reply(status=500)
+    job = await fyke.submit(["/p/0", "/p/1"])
+    async with asyncio.timeout(30), aclosing(follow(fyke.client, job)) as events:
+        line = await anext(event.data["message"] async for event in events if event.kind == "log")
+    assert line.startswith("127.0.0.1: robots.txt: status 500; asked again at 20")
+
+
 async def test_a_cancel_is_followed_to_its_end(fyke: World) -> None:
     begun = asyncio.Event()
     fyke.shop.pages["/p"] = Reply(b"<title>p</title>", after=begun.set)

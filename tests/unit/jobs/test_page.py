@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
+import structlog
 
 from fyke.core import clock
 from fyke.core.clock import SECOND
 from fyke.core.job import JobOptions
-from fyke.core.outcome import Effect, Verdict
+from fyke.core.outcome import Effect, JobLog, Outcome, Verdict
 from fyke.core.page import ErrorClass, Failed, Page, Request
 from fyke.core.retry import RetryPolicy
 from fyke.core.task import JobInfo, Kind, Task
@@ -78,6 +79,50 @@ async def test_a_server_in_trouble_is_left_alone_a_host_that_is_not_there_is_not
         waits[trouble] = (await handler(web, RetryPolicy())(task(1), JOB, Nothing())).delay
     assert 299 * SECOND < waits[503] <= 300 * SECOND
     assert waits[ErrorClass.DNS] <= 2 * SECOND
+
+
+def lines(outcome: Outcome) -> list[str]:
+    return [effect.message for effect in outcome.effects if isinstance(effect, JobLog)]
+
+
+async def test_a_job_is_told_once_for_each_robots_txt_that_was_asked_for_in_vain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
+    web = Web()
+    web.answers = {f"{PAGE[:17]}/robots.txt": 503}
+    handle = handler(web, RetryPolicy())
+    with structlog.testing.capture_logs() as logged:
+        (line,) = lines(await handle(task(1), JOB, Nothing()))
+        assert line == f"shop.test: robots.txt: status 503; asked again at {clock.iso(now + 300 * SECOND)}"
+        assert lines(await handle(task(1), JOB, Nothing())) == []
+        other = msgspec.structs.replace(task(1), job=2)
+        assert lines(await handle(other, JOB, Nothing())) == [line]
+        now += 300 * SECOND
+        assert len(lines(await handle(task(2), JOB, Nothing()))) == 1
+    assert [(one["event"], one["log_level"], one["host"], one["reason"]) for one in logged] == [
+        ("robots_missing", "warning", "shop.test", "status 503")
+    ] * 2
+    assert logged[0]["asked_again_at"] in line
+    assert len([url for url in web.asked if url.endswith("/robots.txt")]) == 2
+
+
+async def test_a_slow_lane_does_not_ask_a_host_that_is_not_there_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its turns are further apart than such a failure is remembered."""
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
+    web = Web()
+    web.answers = {f"{PAGE[:17]}/robots.txt": ErrorClass.CONNECT}
+    handle = handler(web, RetryPolicy(attempts=3))
+    verdicts = []
+    for attempt in (1, 2, 3):
+        slow = msgspec.structs.replace(task(attempt), interval=5 * SECOND)
+        verdicts.append((await handle(slow, JOB, Nothing())).verdict)
+        now += 5 * SECOND
+    assert verdicts == [Verdict.RETRY, Verdict.RETRY, Verdict.FAILED]
 
 
 async def test_a_page_whose_robots_txt_never_comes_fails_with_the_reason() -> None:

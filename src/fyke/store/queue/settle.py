@@ -15,6 +15,7 @@ from fyke.core.outcome import (
     COMPLETING,
     AddSources,
     AddTasks,
+    JobLog,
     Outcome,
     Settled,
     SlowLane,
@@ -42,7 +43,8 @@ TASKS = """
 
 SETTLED_BEFORE = "SELECT task, claims FROM finished WHERE task IN $1 AND lease = $2"
 
-ADDING = (AddTasks, SourceRead)  # what brings tasks, and so lanes, besides those of the outcomes
+# What brings tasks, and so lanes, besides those of the outcomes; and lines for the logs of jobs.
+SELDOM = (AddTasks, SourceRead, JobLog)
 
 FINISHED = ("task", "job", "lease", "claims", "kind", "seq", "verdict", "at")
 
@@ -82,7 +84,7 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     if not held or held[0][0] <= now:
         return await _answer_late(conn, lease, outcomes)
     work = Work(now, lease)
-    more = [(o.task, e) for o in outcomes for e in o.effects if type(e) in ADDING]
+    more = [(o.task, e) for o in outcomes for e in o.effects if type(e) in SELDOM]
     children = [e for _, e in more if type(e) is AddTasks]
     lane_ids = {o.lane for o in outcomes} | {lane_of(t.lane) for e in children for t in e.tasks}
     lane_ids |= {lane_of(o.to) for o in outcomes if o.to is not None}
@@ -99,6 +101,8 @@ async def settle(conn: Conn, lease: int, outcomes: Sequence[Outcome]) -> Settled
     if children:
         await _add_tasks(conn, work)
     await _move_plans(conn, work)
+    if more:
+        _add_lines(work)
     await apply_effects(conn, now, work.pairs, work.delta)
     await _complete(conn, work)
     await _put_back(conn, work)
@@ -177,6 +181,14 @@ async def _move_plans(conn: Conn, work: Work) -> None:
                 more = await begin_next(conn, row.job, effect.next_seq, work.lanes, work.now)
                 delta.open += int(more)
                 delta.planned = not more
+
+
+def _add_lines(work: Work) -> None:
+    """What the jobs' logs are told."""
+    for row, outcome in work.pairs:
+        for effect in outcome.effects:
+            if type(effect) is JobLog:
+                work.delta(row.job).log.append(effect.message)
 
 
 async def _complete(conn: Conn, work: Work) -> None:
