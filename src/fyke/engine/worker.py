@@ -80,13 +80,14 @@ class Worker:
         self._room = asyncio.Event()
         self._lookahead = Lookahead(options.ahead, monotonic())
         self.settler = Settler(queue, self.held, options.retry, metrics, self._room)
+        self._unclaimed: StoreError | None = None  # why nothing could be claimed
         self._renewing = asyncio.Lock()
         self._loops: list[asyncio.Task[None]] = []
 
     @property
     def problem(self) -> StoreError | None:
-        """Why nothing can be settled at the moment."""
-        return self.settler.problem
+        """Why nothing can be claimed or settled at the moment."""
+        return self.settler.problem or self._unclaimed
 
     # --- life cycle ---
 
@@ -162,9 +163,10 @@ class Worker:
             )  # a claim for one costs as much as for many
             # What is done and not yet settled is no work any more, but not without end.
             room = min(most - self.running - len(self.waiting), 2 * most - len(self.held))
-            if self.problem is not None or (self.suspects and self.held) or room < least:
+            unsettled = self.settler.problem is not None
+            if unsettled or (self.suspects and self.held) or room < least:
                 self._room.clear()
-                if self.problem is not None or self.held:
+                if unsettled or self.held:
                     await self._room.wait()
                 continue
             try:
@@ -182,11 +184,18 @@ class Worker:
                 continue
             except Exception as error:  # a worker that stopped claiming would look alive for ever
                 log.warning("claim_failed", error=type(error).__name__, reason=str(error))
+                self._cannot_claim(error)
                 await asyncio.sleep(0.5 + random.random())  # noqa: S311 - jitter
                 continue
+            self._unclaimed = None
             self._receive(batch, lease)
             if batch.retry_in and not self.stopping:
                 await _wait(news, batch.retry_in / SECOND)
+
+    def _cannot_claim(self, error: Exception) -> None:
+        """Remember what keeps the database from writing; a busy one is free the next time."""
+        if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
+            self._unclaimed = error
 
     def _receive(self, batch: Batch, lease: int) -> None:
         received = monotonic()
@@ -304,6 +313,7 @@ class Worker:
             self.lease = await self.queue.open_lease(self.options.info)
         except Exception as error:  # neither who claims nor who renews must end of it
             log.warning("no_new_lease", error=type(error).__name__, reason=str(error))
+            self._cannot_claim(error)
             await asyncio.sleep(1)
         else:
             self.settler.recovered()  # nothing is left of what could not be written

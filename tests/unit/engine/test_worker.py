@@ -210,3 +210,34 @@ async def test_a_task_that_was_refused_while_it_ran_leaves_room() -> None:
     gate.set()
     await queue.next("claim_suspect")
     await worker.stop()
+
+
+async def test_a_disk_that_is_full_at_a_claim_is_the_workers_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is left to settle, nothing else says why a job stands still."""
+    monkeypatch.setattr("fyke.engine.worker.random.random", lambda: -0.49)
+
+    async def run(task: Task) -> Outcome:
+        return done(task)
+
+    queue = ScriptedQueue()
+    worker = worker_on(queue, run)
+    await worker.start()
+    full = DiskFull()
+    (await queue.next("claim")).fail(full)
+    claim = await queue.next("claim")
+    assert worker.problem is full
+    claim.fail(StoreBusy())
+    claim = await queue.next("claim")
+    assert worker.problem is full
+    claim.answer(batch(1))
+    await turns()
+    assert worker.problem is None
+    (await queue.next("claim")).fail(StoreBusy())
+    claim = await queue.next("claim")
+    assert worker.problem is None
+    queue.answers["open_lease"] = failing(full)
+    claim.fail(LeaseLost())
+    await turns()
+    assert worker.problem is full
+    del queue.answers["open_lease"]
+    await worker.stop()
