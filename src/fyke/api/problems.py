@@ -51,6 +51,8 @@ async def _ours(request: Request, error: FykeError) -> Response:
 async def _theirs(request: Request, error: HTTPException) -> Response:
     headers = dict(error.headers or {})
     status = HTTPStatus(error.status_code)
+    if status is HTTPStatus.BAD_REQUEST:  # the framework's word for a body that its reader breaks at
+        return _not_valid([{"field": "body", "message": _unreadable(error.__cause__)}])
     message = error.detail if error.detail != status.phrase else status.description or status.phrase
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods(request))
@@ -81,9 +83,20 @@ def _methods(request: Request) -> list[str]:
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
     models = _models(request)
-    fields = [_field(found, models) for found in error.errors()]
+    return _not_valid([_field(found, models) for found in error.errors()])
+
+
+def _not_valid(fields: Sequence[Mapping[str, Any]]) -> Response:
     message = "; ".join(f"{field['field']}: {field['message']}" for field in fields[:3])
     return problem(422, "validation_error", message, {"fields": fields})
+
+
+def _unreadable(why: BaseException | None) -> str:
+    if isinstance(why, UnicodeDecodeError):
+        return "its characters cannot be read: JSON in UTF-8 is expected"
+    if isinstance(why, RecursionError):
+        return "nested too deeply to be read"
+    return "cannot be read: JSON is expected"
 
 
 def _models(request: Request) -> Mapping[str, type[BaseModel]]:
@@ -113,7 +126,13 @@ def _field(found: Mapping[str, Any], models: Mapping[str, type[BaseModel]]) -> d
     kind, given = found["type"], found.get("input")
     if kind == "json_invalid":
         return {"field": "body", "message": f"not JSON at character {loc[-1]}: {found['ctx']['error']}"}
+    if len(loc) == 1 and kind == "model_attributes_type":
+        how = "with `Content-Type: application/json` " if isinstance(given, bytes) else ""
+        return {"field": str(loc[0]), "message": f"a JSON object {how}is expected"}
     name = ".".join(str(part) for part in (loc[1:] if len(loc) > 1 else loc))
+    if kind == "uuid_parsing":
+        what = name.removesuffix("_id")
+        message = f"not the id of {'an' if what[0] in 'aeiou' else 'a'} {what}: a UUID is expected"
     if kind == "extra_forbidden":
         message = UnknownName("name", str(loc[-1]), _names(loc, models)).message
     elif kind == "literal_error" and isinstance(given, str):

@@ -184,7 +184,9 @@ class JobBody(Strict):
         default=None, description="A site whose sitemaps are found through robots.txt."
     )
     name: Word | None = Field(default=None, description="Lists of one name are crawls of the same thing.")
-    domain: Word | None = Field(default=None, description="What the job is filed under; the host by default.")
+    domain: Word | None = Field(
+        default=None, description="What the job is filed under, any words; the host by default."
+    )
     skip_invalid: bool = Field(
         default=False, description="Leave out lines that are no URL instead of refusing all."
     )
