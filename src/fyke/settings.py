@@ -156,6 +156,20 @@ class Settings(BaseSettings):
             raise ValueError("an address is expected; 0.0.0.0 stands for all of this machine's")
         return value.strip()
 
+    @field_validator("data_dir", mode="before")
+    @classmethod
+    def _some_directory(cls, value: Any) -> Any:
+        if str(value).strip() == "":
+            raise ValueError("a directory is expected; . is the current one")
+        return value
+
+    @field_validator("user_agent")
+    @classmethod
+    def _printable(cls, value: str) -> str:
+        if not value.isprintable() or not value.strip():
+            raise ValueError(f"{value!r} is not a user agent of printable characters")
+        return value
+
     @field_validator("policies", mode="before")
     @classmethod
     def _there(cls, value: Any) -> Any:

@@ -13,7 +13,7 @@ import structlog
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
 
-from fyke.core.errors import InvalidSetting, StoreError
+from fyke.core.errors import DiskFull, InvalidSetting, StoreError
 from fyke.core.handler import Handler
 from fyke.core.outcome import SaveExport
 from fyke.core.queue import Share
@@ -38,7 +38,7 @@ from fyke.jobs.plan import PlanHandler, PlanParts
 from fyke.jobs.submit import JobRequest, Prepared, prepare
 from fyke.objects.bodies import KeptBodies
 from fyke.objects.local import LocalObjects, clear_abandoned
-from fyke.objects.protocol import ObjectStore
+from fyke.objects.protocol import ObjectStore, ObjectsUnusable
 from fyke.politeness.adapt import crawl_delay
 from fyke.politeness.policies import Policies
 from fyke.politeness.robots import MOST_BYTES, REDIRECTS, Robots
@@ -163,6 +163,17 @@ async def bring_up(settings: Settings) -> str:
         await lock.stop()
 
 
+async def check_objects(base: Base) -> None:
+    """Whoever works needs a place for lists, bodies and exports. That it is full may pass."""
+    try:
+        await base.objects.check()
+    except ObjectsUnusable as error:
+        reason = f"{base.settings.objects_path}: {error.message}"
+        raise InvalidSetting(f"FYKE_OBJECTS_DIR: {reason}", field="FYKE_OBJECTS_DIR") from None
+    except DiskFull as error:
+        log.warning("objects_full", reason=error.message)
+
+
 async def open_base(settings: Settings, policies: Policies | None = None) -> Base:
     """The parts, on a database at this version: an embedded one is brought there, a shared one must be."""
     if settings.embedded:
@@ -226,6 +237,7 @@ class Engine:
         self.stack = Stack(services)
 
     async def start(self) -> None:
+        await check_objects(self.base)
         await self.stack.start()
 
     async def stop(self) -> None:

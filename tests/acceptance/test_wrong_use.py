@@ -69,6 +69,7 @@ async def test_a_command_is_refused(fyke: Fyke, arguments: str, said: str) -> No
         ("FYKE_CONFIG", "wrong.toml", "unknown setting in wrong.toml: 'prot': did you mean 'port'?"),
         ("FYKE_CONFIG", "broken.toml", "broken.toml: "),
         ("FYKE_DATABASE_URL", "oracle://x", "no database for 'oracle'"),
+        ("FYKE_DATABASE_URL", "sqlite:////proc/x/one.db", "FYKE_DATABASE_URL: /proc/x cannot be a directory"),
         ("FYKE_DATABASE_URL", "mysql://u:x@127.0.0.1:1:2/x", "FYKE_DATABASE_URL: its host, port or"),
     ],
 )
@@ -152,16 +153,30 @@ async def test_a_file_that_is_no_database(fyke: Fyke, tmp_path: Path) -> None:
     assert "is not a database of Fyke" in done.line
 
 
-async def test_a_database_in_a_directory_that_is_not_there_yet(fyke: Fyke) -> None:
-    new = {"FYKE_DATABASE_URL": f"sqlite:///{fyke.directory}/new/one.db"}
-    assert (await fyke.run("jobs", "list", **new)).code == 0
-    nowhere = {"FYKE_DATABASE_URL": "sqlite:////proc/new/one.db"}
-    done = await fyke.run("jobs", "list", **nowhere)
-    assert done.line.startswith("fyke: FYKE_DATABASE_URL: /proc/new cannot be a directory: ")
-    assert done.code == 2
-    done = await fyke.run("doctor", **nowhere)
-    assert "wrong  database: /proc/new cannot be made: " in done.out
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("FYKE_OBJECTS_DIR", "/proc/x", "wrong  objects: /proc/x cannot be made: "),
+        ("FYKE_DATABASE_URL", "sqlite:////proc/x/one.db", "wrong  database: /proc/x cannot be made: "),
+    ],
+)
+async def test_the_doctor_finds_a_directory_that_cannot_be_made(
+    fyke: Fyke, name: str, value: str, said: str
+) -> None:
+    done = await fyke.run("doctor", **{name: value})
+    assert said in done.out
     assert done.code == 1
+
+
+async def test_a_server_needs_a_place_for_objects(fyke: Fyke) -> None:
+    done = await fyke.run("serve", FYKE_OBJECTS_DIR="/proc/x")
+    assert done.line.startswith("fyke: FYKE_OBJECTS_DIR: /proc/x: the object store cannot be used: ")
+    assert done.code == 2
+
+
+async def test_the_directory_of_a_database_is_made(fyke: Fyke) -> None:
+    done = await fyke.run("jobs", "list", FYKE_DATABASE_URL=f"sqlite:///{fyke.directory}/new/one.db")
+    assert done.code == 0
 
 
 async def test_help_lists_the_exit_codes(fyke: Fyke) -> None:

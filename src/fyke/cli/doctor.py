@@ -55,6 +55,7 @@ def _look(settings: Settings) -> list[Finding]:
         Finding("fyke", "ok", f"{__version__} on Python {sys.version.split()[0]}"),
         Finding("libraries", "ok", f"{embedded_library()}, {client_library()}"),
         _data_dir(settings),
+        _objects(settings),
         _database(settings),
         _policies(settings),
         _files(),
@@ -73,6 +74,12 @@ def _data_dir(settings: Settings) -> Finding:
     free = shutil.disk_usage(directory).free
     state = "ok" if free >= LEAST_FREE else "wrong"
     return Finding("data directory", state, f"{directory}, {free // 1024**2} MB free")
+
+
+def _objects(settings: Settings) -> Finding:
+    directory = settings.objects_path.absolute()
+    reason = _why_unwritable(directory)
+    return Finding("objects", "wrong" if reason else "ok", reason or f"{directory}")
 
 
 def _why_unwritable(directory: Path) -> str | None:
