@@ -74,6 +74,9 @@ URL_SCHEMA: Final = {
 Url = Annotated[str, WithJsonSchema(URL_SCHEMA)]
 
 
+NO_EFFECT: Final = "It is kept, and has no effect yet."
+
+
 def _whole(value: Any) -> Any:
     """JSON knows one kind of number: 2.0 is as whole as 2."""
     return int(value) if type(value) is float and value.is_integer() else value
@@ -126,16 +129,16 @@ class OptionsBody(Strict):
     strategies: list[Literal["http"]] = Field(default=["http"], min_length=1, max_length=1)
     max_urls: Amount = 10_000
     max_concurrency: Amount = Field(default=2, description="Tasks that run at once; 0: no limit.")
-    allow_residential: bool = False
+    allow_residential: bool = Field(default=False, description=f"Residential proxies. {NO_EFFECT}")
     traffic_budget_mb: Large = 100
-    residential_limit_mb: Large = 50
-    enable_firecrawl: bool = False
+    residential_limit_mb: Large = Field(default=50, description=f"By residential proxies. {NO_EFFECT}")
+    enable_firecrawl: bool = Field(default=False, description=f"A hosted service to fetch by. {NO_EFFECT}")
     time_limit_s: Large = 0
     priority: Priority = Field(default=0, description="10 goes first.")
     schedule: Annotated[None, BeforeValidator(_no_schedule)] = Field(
         default=None, description="There are no schedules yet."
     )
-    callback_url: Url | None = None
+    callback_url: Url | None = Field(default=None, description=f"Who is told of the end. {NO_EFFECT}")
     exports: list[ExportFormat] = Field(
         default=["csv", "xlsx", "json"], max_length=6, description="Formats written when the job ends."
     )
@@ -206,7 +209,9 @@ class Budgets(Strict):
     max_urls: Amount | None = None
     max_concurrency: Amount | None = None
     traffic_budget_mb: Large | None = None
-    residential_limit_mb: Large | None = None
+    residential_limit_mb: Large | None = Field(
+        default=None, description=f"By residential proxies. {NO_EFFECT}"
+    )
     time_limit_s: Large | None = None
 
     def given(self) -> Mapping[str, Any]:

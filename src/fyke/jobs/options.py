@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from fyke.core.errors import Invalid, Refused, UnknownName
+from fyke.core.errors import Invalid, InvalidUrl, Refused, UnknownName
 from fyke.core.job import EXPORT_FORMATS, JobOptions
+from fyke.core.urls import canonical
 from fyke.egress.guard import Guard
 from fyke.extract import TARGETS
 
@@ -60,10 +61,20 @@ def check_options(options: JobOptions, guard: Guard) -> None:
     if options.schedule is not None:
         raise Invalid("there are no schedules yet: submit the job when it is due", field="options.schedule")
     if options.callback_url is not None:
-        verdict = guard.check_url(options.callback_url)
-        if not verdict.allowed:
-            problem = {"field": "options.callback_url", "message": verdict.reason}
-            raise Refused(f"options.callback_url: {verdict.reason}", fields=[problem])
+        _check_callback(options.callback_url, guard)
+
+
+def _check_callback(url: str, guard: Guard) -> None:
+    field = "options.callback_url"
+    try:
+        canonical(url)
+    except InvalidUrl as error:
+        problem = {"field": field, "message": error.message}
+        raise Invalid(f"{field}: {error.message}", fields=[problem]) from None
+    verdict = guard.check_url(url)
+    if not verdict.allowed:
+        problem = {"field": field, "message": verdict.reason}
+        raise Refused(f"{field}: {verdict.reason}", fields=[problem])
 
 
 def _check_limits(options: JobOptions) -> None:

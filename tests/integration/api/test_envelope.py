@@ -268,6 +268,11 @@ async def test_an_unknown_name_in_a_query(
         ),
         ({"urls": ["http://a.test/"], "options": {"callback_url": "x"}}, "options.callback_url", "not a URL"),
         (
+            {"urls": ["http://a.test/"], "options": {"callback_url": "ftp://a.test/"}},
+            "options.callback_url",
+            "scheme 'ftp' is not http or https",
+        ),
+        (
             {"urls": ["http://a.test/"], "options": {"strategies": ["browser"]}},
             "options.strategies.0",
             "unknown strategy 'browser': did you mean 'http'?",
@@ -308,6 +313,11 @@ async def test_what_the_guard_refuses_is_said_with_its_line(tmp_path: Any, templ
         answer = await admin.post("/api/v1/jobs", json={"urls": urls})
         assert problem_of(answer, 422)["code"] == "egress_refused"
         assert list(fields_of(answer)) == ["urls.1", "urls.2"]
+        for url, code in (("http://10.0.0.1/", "egress_refused"), ("http://[", "validation_error")):
+            told = {"urls": urls[:1], "options": {"callback_url": url}}
+            answer = await admin.post("/api/v1/jobs", json=told)
+            assert problem_of(answer, 422)["code"] == code
+            assert list(fields_of(answer)) == ["options.callback_url"]
         body = {"urls": urls, "skip_invalid": True}
         data = (await admin.post("/api/v1/jobs", json=body)).json()["data"]
         assert (data["total"], data["left_out"]) == (1, 2)

@@ -387,6 +387,13 @@ async def test_the_script_is_sent_packed_and_once(admin: httpx.AsyncClient) -> N
     assert (await admin.get("/reference/scalar.js", headers=known)).status_code == 304
 
 
+async def test_openapi_tells_of_options_without_effect(admin: httpx.AsyncClient) -> None:
+    schemas = (await admin.get("/openapi.json")).json()["components"]["schemas"]
+    options = schemas["OptionsBody"]["properties"]
+    for name in ("allow_residential", "residential_limit_mb", "enable_firecrawl", "callback_url"):
+        assert "has no effect yet" in options[name]["description"]
+
+
 async def test_openapi_tells_every_route_and_every_answer(admin: httpx.AsyncClient) -> None:
     document = (await admin.get("/openapi.json")).json()
     assert document["openapi"].startswith("3.1")
