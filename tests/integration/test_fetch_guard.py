@@ -87,10 +87,21 @@ async def test_an_allowed_host_may_resolve_to_anything(server: HostileServer) ->
 
 
 async def test_of_several_addresses_only_those_allowed_are_connected_to(server: HostileServer) -> None:
-    names = Names(shop_test=[["10.0.0.1", "127.0.0.1"]])
-    page = await fetch(Guard(["127.0.0.0/8"], names), server.url("/ok", host="shop.test"))
+    names = Names(shop_test=[["10.0.0.1", "127.0.0.1"]], inner_test=[["10.0.0.1", "127.0.0.1"]])
+    guard = Guard(["127.0.0.0/8"], names)
+    page = await fetch(guard, server.url("/ok", host="shop.test"))
     assert isinstance(page, Page)
     assert page.address == "127.0.0.1"
+    said = await guard.explain(server.url("/ok", host="shop.test"))
+    assert (said.allowed, said.reason) == (
+        True,
+        "allowed, but never at 10.0.0.1, which is a private network",
+    )
+    said = await Guard(resolver=names).explain(server.url("/ok", host="inner.test"))
+    assert (said.allowed, said.reason) == (
+        False,
+        "inner.test has the address 10.0.0.1, which is a private network",
+    )
 
 
 async def test_a_name_that_changes_between_look_ups_gains_nothing(server: HostileServer) -> None:
@@ -192,7 +203,7 @@ async def test_what_is_no_url_is_a_failure_not_an_error(url: str) -> None:
 
 async def test_explain_names_the_address() -> None:
     guard = Guard(
-        ["10.1.0.0/16"], Names(a_test=[["8.8.8.8"]], b_test=[["8.8.8.8", "10.2.0.1"]], c_test=[["10.1.2.3"]])
+        ["10.1.0.0/16"], Names(a_test=[["8.8.8.8"]], b_test=[["10.2.0.1", "10.3.0.1"]], c_test=[["10.1.2.3"]])
     )
     assert (await guard.explain("http://a.test/")).addresses == ("8.8.8.8",)
     refused = await guard.explain("http://b.test/")

@@ -114,7 +114,8 @@ class Guard:
         return refusal
 
     async def explain(self, url: str) -> Verdict:
-        """Judge the URL, and every address that its name has just now."""
+        """Judge the URL, and every address that its name has just now. As when it is fetched, one that may be
+        connected to will do: the others are passed over."""
         admission = self.admit(url)
         if admission.refusal is not None:
             return Verdict(url, False, admission.refusal)
@@ -127,11 +128,11 @@ class Guard:
             addresses = ()
         if not addresses:
             return Verdict(url, True, f"allowed, but {host} has no address just now")
-        for ip in addresses:
-            refusal = self.refuse_address(ip, host)
-            if refusal is not None:
-                return Verdict(url, False, f"{host} has the address {refusal}", addresses)
-        return Verdict(url, True, "allowed", addresses)
+        refused = [refusal for ip in addresses if (refusal := self.refuse_address(ip, host)) is not None]
+        if len(refused) == len(addresses):
+            return Verdict(url, False, f"{host} has the address {refused[0]}", addresses)
+        never = "; ".join(f"never at {refusal}" for refusal in refused)
+        return Verdict(url, True, f"allowed, but {never}" if never else "allowed", addresses)
 
     def _judge_host(self, host: str) -> str | None:
         """Judge a host as written, and remember it."""
