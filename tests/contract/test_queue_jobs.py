@@ -11,7 +11,7 @@ from fyke.core.clock import SECOND
 from fyke.core.errors import Conflict, JobNotFound
 from fyke.core.ids import key16
 from fyke.core.job import JobOptions
-from fyke.core.outcome import AddSources, AddTasks, Effect, EndJob, Source, SourceRead, Verdict
+from fyke.core.outcome import AddSources, AddTasks, Effect, EndJob, JobLog, Source, SourceRead, Verdict
 from fyke.core.retry import RetryPolicy
 from fyke.core.task import Kind, NewTask, Task
 from fyke.engine.failure import outcome_of
@@ -331,6 +331,19 @@ async def test_events_are_numbered_without_gaps_and_end_with_the_end(rig: Rig) -
     told = [msgspec.json.decode(data) for _, data in rows]
     assert sorted(seq for event in told for seq in event.get("pages", ())) == [0, 1, 2, 3]
     assert told[-1]["state"] == "succeeded"
+
+
+async def test_what_a_task_says_is_in_its_jobs_events_whatever_becomes_of_it(rig: Rig) -> None:
+    jobs = [await rig.job(pages(1)), await rig.job(pages(1))]
+    one, two = sorted(await rig.claim_all(), key=lambda task: task.job)
+    await rig.settle(
+        outcome(one, Verdict.RETRY, JobLog("it waits")), outcome(two, Verdict.SUCCEEDED, JobLog("it came"))
+    )
+    said = []
+    for job in sorted(jobs):
+        rows = await rig.rows("SELECT data FROM events WHERE job = $1 ORDER BY number", job)
+        said.append([line for (data,) in rows for line in msgspec.json.decode(data).get("log", ())])
+    assert said == [["it waits"], ["it came"]]
 
 
 @pytest.mark.parametrize(
