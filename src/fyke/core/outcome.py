@@ -194,6 +194,8 @@ class ForgetListings(Struct, frozen=True, tag_field="effect", tag=True):
     """What these deleted jobs had listed is needed no more: a later list takes its place."""
 
     jobs: tuple[int, ...]
+
+
 class JobLog(Struct, frozen=True, tag_field="effect", tag=True, gc=False):
     """A line for who follows the task's job."""
 
