@@ -28,7 +28,7 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
-        description="The same key and body give the same answer for 24 hours, and create nothing twice.",
+        include_in_schema=False,  # openapi.py tells of it: tools that make up values would use one for all
     ),
 ]
 

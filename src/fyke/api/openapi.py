@@ -180,6 +180,7 @@ def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> No
     conflicts = operation.pop(CONFLICTS, False)
     if operation.pop(IDEMPOTENT, False):
         operation["description"] += f"\n\n{ONCE}"
+        operation[IDEMPOTENT] = {"header": "Idempotency-Key", "maxLength": 255, "kept": "24 h"}
     possible = list(ALWAYS)
     if path.startswith("/api/"):
         possible += WITH_KEY

@@ -387,15 +387,6 @@ async def test_the_script_is_sent_packed_and_once(admin: httpx.AsyncClient) -> N
     assert (await admin.get("/reference/scalar.js", headers=known)).status_code == 304
 
 
-async def test_openapi_tells_of_idempotency_keys_where_something_is_made(admin: httpx.AsyncClient) -> None:
-    paths = (await admin.get("/openapi.json")).json()["paths"]
-    for path, operations in paths.items():
-        for operation in operations.values():
-            found = [one for one in operation.get("parameters", ()) if one["name"] == "Idempotency-Key"]
-            assert bool(found) == ("201" in operation["responses"]), path
-            assert all(one["in"] == "header" and not one["required"] for one in found)
-
-
 async def test_openapi_tells_of_options_without_effect(admin: httpx.AsyncClient) -> None:
     schemas = (await admin.get("/openapi.json")).json()["components"]["schemas"]
     options = schemas["OptionsBody"]["properties"]
