@@ -157,17 +157,29 @@ async def test_a_budget_that_is_not_raised_begins_anew(fyke: Fyke, web: Site, tm
     for options in crawls:
         done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "out", *options, "--json")
         assert (done.code, done.json["succeeded"]) == (5, int(options[1]))
+    left = [Path(file).name for file in done.json["earlier_exports"]]
+    assert left == ["diff.csv", "diff.xlsx", "full.csv", "full.xlsx", "seo.csv", "seo.xlsx"]
     assert [web.hits[f"/p/{number}"] for number in range(6)] == [3, 3, 3, 1, 1, 0]
     done = await fyke.crawl(web.url("/sitemap.xml"), tmp_path / "out", "--max-urls", "0", "--json")
     assert (done.code, done.json["succeeded"]) == (0, 20)
     assert [web.hits[f"/p/{number}"] for number in range(6)] == [3, 3, 3, 2, 2, 1]
 
 
-async def test_nothing_that_can_be_read_is_a_failure(fyke: Fyke, web: Site, tmp_path: Path) -> None:
-    done = await fyke.crawl(web.url("/gone"), tmp_path / "out")
+async def test_nothing_that_can_be_read_is_a_failure_and_leaves_what_is_there(
+    fyke: Fyke, web: Site, tmp_path: Path
+) -> None:
+    web.products(1)
+    out = tmp_path / "out"
+    await fyke.crawl(web.url("/p/0"), out, "--format", "csv,jsonl")
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    assert len(before) == 6
+    del web.pages["/p/0"]
+    done = await fyke.crawl(web.url("/p/0"), out, "--format", "csv")
     assert done.code == 1
     assert "failed: 0 pages, 1 failed" in done.out
-    job = done.out.partition("fyke jobs errors ")[2].split()[0]
+    assert f"No page was read, so what an earlier crawl left in {out} stays as it was: diff.csv, " in done.out
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+    job = done.out.partition("exports list --job ")[2].split()[0]
     errors = await fyke.run("jobs", "errors", job, "--json")
     assert [(group["error_class"], group["count"]) for group in errors.json] == [("not_found", 1)]
 

@@ -14,25 +14,23 @@ from rich.progress import Progress
 
 from fyke.cli.exits import Exit, exit_of_state
 from fyke.cli.going_on import apply_options, list_has_changed, others_wait, word_of
+from fyke.cli.out import Out, bring_out
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_skipped
 from fyke.core import clock, ids
-from fyke.core.errors import DiskFull, FykeError, Invalid, UnknownName
+from fyke.core.errors import DiskFull, Invalid, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
 from fyke.engine.lifecycle import until_signalled
-from fyke.export.write import SUFFIXES
 from fyke.extract import TARGETS
 from fyke.jobs.export import exports_of
 from fyke.jobs.options import options_from
 from fyke.jobs.submit import JobRequest, Prepared, discard, file_lines, making
-from fyke.objects.protocol import ObjectStore
 from fyke.settings import Settings, no_file
-from fyke.store.exports import list_exports
 from fyke.store.jobs import Job, count_open, create_job, get_job, latest_of
 from fyke.store.resume_job import resume_job
 from fyke.wiring import Engine, load_policies, open_base
 
-__all__ = ["Crawl", "bring_out", "crawl_once", "register", "request_for"]
+__all__ = ["Crawl", "crawl_once", "register", "request_for"]
 
 KINDS = ("list", "page", "site", "sitemap")
 NAMED = {
@@ -65,7 +63,7 @@ class Crawled(Struct, frozen=True):
     if it went on with what another had begun."""
 
     job: Job
-    files: list[Path]
+    out: Out
     began: int | None
     before: int
     skipped_lines: int = 0
@@ -211,16 +209,21 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
     finally:
         signalled.cancel()
         await engine.stop()
-    job, files = done.job, done.files
+    job = done.job
     if as_json:
         print_json(
-            {**done.summary, "skipped_lines": done.skipped_lines, "exports": [str(file) for file in files]}
+            {
+                **done.summary,
+                "skipped_lines": done.skipped_lines,
+                "exports": [str(file) for file in done.out.files],
+                "earlier_exports": [str(file) for file in done.out.earlier],
+            }
         )
     else:
         _say(done, work.out)
     if job.state not in ENDED:
         return Exit.INTERRUPTED
-    missing = len(exports_of(msgspec.json.decode(job.options, type=JobOptions).exports)) - len(files)
+    missing = len(exports_of(_options(job.options).exports)) - done.out.made
     if missing > 0:
         console.print(f"{missing} exports are missing: fyke exports make {ids.public(job.id)}", markup=False)
         return Exit.FAILED
@@ -245,10 +248,10 @@ async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]"
         watching.cancel()
         await asyncio.wait([watching])
     job = await base.database.read(lambda conn: get_job(conn, identity))
-    files = await bring_out(engine, job, work.out)
+    out = await bring_out(base, job, work.out)
     if start.created_at >= began:
-        return Crawled(job, files, None, 0, prepared.skipped)
-    return Crawled(job, files, began, start.succeeded + start.failed + start.skipped, prepared.skipped)
+        return Crawled(job, out, None, 0, prepared.skipped)
+    return Crawled(job, out, began, start.succeeded + start.failed + start.skipped, prepared.skipped)
 
 
 async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
@@ -337,33 +340,8 @@ def _no_room(engine: Engine) -> bool:
     return shutil.disk_usage(engine.base.settings.data_dir).free < LEAST_ROOM
 
 
-async def bring_out(engine: Engine, job: Job, out: Path) -> list[Path]:
-    """Copy the job's exports to where the person wants them."""
-    exports = await engine.base.database.read(lambda conn: list_exports(conn, job.id, None, 100))
-    files = []
-    await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
-    for export in exports:
-        file = out / f"{export.type}{SUFFIXES[export.format]}"
-        try:
-            await _copy(engine.base.objects, export.object, file)
-        except OSError as error:
-            kept = f"they are kept: fyke exports list --job {ids.public(job.id)}, then fyke exports get ID"
-            raise FykeError(f"the exports cannot be copied to {file}: {error.strerror}; {kept}") from error
-        files.append(file)
-    return sorted(files)
-
-
-async def _copy(objects: ObjectStore, key: str, file: Path) -> None:
-    """Replace the file as a whole, so that nobody reads half of it."""
-    part = file.with_name(f".{file.name}.part")
-    with part.open("wb") as written:
-        async for piece in await objects.open(key):
-            await asyncio.to_thread(written.write, piece)
-    part.replace(file)
-
-
 def _say(done: Crawled, out: Path) -> None:
-    job, files, found = done.job, done.files, done.summary
+    job, found = done.job, done.summary
     pages = "1 page" if job.succeeded == 1 else f"{job.succeeded:,} pages"
     counts = f"{pages}, {job.failed:,} failed, {job.skipped:,} skipped"
     if job.state not in ENDED:
@@ -376,8 +354,18 @@ def _say(done: Crawled, out: Path) -> None:
         say(f"It stopped at {job.close_reason}: run it again with a higher limit to go on.")
     if job.failed or job.skipped:
         say(f"What failed or was skipped, and why: fyke jobs errors {ids.public(job.id)}")
+    _say_exports(done, out)
+
+
+def _say_exports(done: Crawled, out: Path) -> None:
+    files, earlier = (", ".join(file.name for file in some) for some in (done.out.files, done.out.earlier))
     if files:
-        say(f"Exports are in {out}: {', '.join(file.name for file in files)}")
+        say(f"Exports are in {out}: {files}")
+    if files and earlier:
+        say(f"Of an earlier crawl, and left as they were: {earlier}")
+    elif earlier:
+        say(f"No page was read, so what an earlier crawl left in {out} stays as it was: {earlier}")
+        say(f"The exports of this crawl: fyke exports list --job {ids.public(done.job.id)}")
 
 
 def register(app: typer.Typer) -> None:

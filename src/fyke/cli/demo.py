@@ -17,8 +17,9 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from fyke.cli.crawl import Crawl, bring_out, crawl_once, request_for
+from fyke.cli.crawl import Crawl, crawl_once, request_for
 from fyke.cli.exits import Exit
+from fyke.cli.out import bring_out
 from fyke.cli.run import configured, run
 from fyke.cli.server import Server
 from fyke.cli.show import print_json, print_rows, say, summary
@@ -164,7 +165,7 @@ async def _crawl(server: Server, shop: Shop, number: int, work: Crawl, signalled
     ended = await server.database.read(partial(_ended, source=f"{shop.base_url}/"))
     if len(ended) >= number:
         job = ended[number - 1]
-        await bring_out(server.engine, job, work.out)
+        await bring_out(server.engine.base, job, work.out)
         return job
     return (await crawl_once(server.engine, work, signalled)).job
 
