@@ -240,6 +240,11 @@ class Engine:
         await check_objects(self.base)
         await self.stack.start()
 
+    async def rest(self) -> None:
+        """Work no more: what has been done is in the database when this returns, which is open still."""
+        if self.worker is not None:
+            await self.worker.stop()
+
     async def stop(self) -> None:
         await self.stack.stop()
 

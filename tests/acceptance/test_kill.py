@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.command import FAST, Fyke
 from tests.acceptance.exported import without_times
-from tests.acceptance.looks import leased
+from tests.acceptance.looks import ask, leased
 from tests.integration.jobs.site import Reply, Site, sitemap_of
 
 PAGES = 150
@@ -68,7 +68,8 @@ async def test_told_to_stop_it_finishes_what_it_has_begun(
         when_asked(web, later, lambda: running.send(signal.SIGTERM))
     done = await running.ended()
     assert done.code == 130
-    assert done.out.startswith("interrupted: ")
+    pages = ask(fyke.data / "fyke.db", "SELECT succeeded FROM jobs")[0][0]
+    assert done.out.startswith(f"interrupted: {pages} pages, ")
     assert "Run the same command to go on." in done.out
     assert web.hits[paths[-1]] == 0, "it was in the middle"
     assert leased(fyke.data / "fyke.db") == set()

@@ -244,6 +244,8 @@ async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]"
         await asyncio.wait([signalled, watching], return_when=asyncio.FIRST_COMPLETED)
         if watching.done():
             await watching
+        else:
+            await engine.rest()
     finally:
         watching.cancel()
         await asyncio.wait([watching])
