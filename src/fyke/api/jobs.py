@@ -1,7 +1,7 @@
 """Jobs: made, listed, shown, and told what to do."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import structlog
@@ -23,6 +23,7 @@ from fyke.core.job import ENDED, JobOptions
 from fyke.jobs.submit import JobRequest, discard, making
 from fyke.store.conn import Conn
 from fyke.store.delete_job import delete_job
+from fyke.store.health import at_work
 from fyke.store.jobs import Job, JobFilter, cancel_job, create_job, get_job, list_jobs
 from fyke.store.resume_job import resume_job
 from fyke.store.retry_job import retry_job
@@ -33,6 +34,10 @@ reading = APIRouter(prefix="/jobs", tags=["jobs"], route_class=guarded("read"))
 submitting = APIRouter(prefix="/jobs", tags=["jobs"], route_class=guarded("submit"))
 
 log = structlog.get_logger("fyke.api")
+
+NOBODY: Final = (
+    "no worker is at work: a server, a worker, or the same `fyke crawl` goes on with the job once it is started"
+)
 
 _options = msgspec.json.Decoder(JobOptions)
 
@@ -104,13 +109,14 @@ def _time(text: str | None) -> int | None:
 async def show(services: Parts, job: JobId) -> Response:
     """A job, its counters and how far it is."""
 
-    async def read(conn: Conn) -> JobShown:
-        return job_shown(await get_job(conn, job), await conn.now())
+    async def read(conn: Conn) -> tuple[JobShown, bool]:
+        return job_shown(await get_job(conn, job), await conn.now()), await at_work(conn)
 
-    shown = await services.database.read(read)
+    shown, worked_on = await services.database.read(read)
     if shown.state in ENDED:
         return reply(shown)
-    return reply(msgspec.structs.replace(shown, problem=await unwritten(services)))
+    problem = await unwritten(services) or (None if worked_on else NOBODY)
+    return reply(msgspec.structs.replace(shown, problem=problem))
 
 
 @submitting.delete("/{job_id}", **gives(Deleted, 200, "The job is gone."))

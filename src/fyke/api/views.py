@@ -58,7 +58,7 @@ class Progress(Struct, frozen=True):
 class JobShown(Struct, frozen=True):
     """A job. Each page of `total` is counted once more, in `queued`, `running` (claimed by a worker),
     `cancelled` (with the job), `succeeded`, `failed` or `skipped`. `problem` says why it does not go on
-    though it has not ended: its results cannot be written."""
+    though it has not ended: its results cannot be written, or no worker is at work. Lists leave it out."""
 
     id: str
     state: str

@@ -21,6 +21,7 @@ __all__ = [
     "Load",
     "QueueState",
     "WorkerState",
+    "at_work",
     "load_of",
     "read_load",
 ]
@@ -75,6 +76,12 @@ class Load(Struct, frozen=True):
     running: int
     jobs: dict[str, int]
     exports: int
+
+
+async def at_work(conn: Conn) -> bool:
+    """Whether there is a worker: whose lease has run out is gone."""
+    now = await conn.now()
+    return bool(await conn.fetch("SELECT 1 FROM leases WHERE until > $1 LIMIT 1", now))
 
 
 async def read_load(conn: Conn) -> Load:

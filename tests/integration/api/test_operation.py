@@ -98,10 +98,24 @@ async def test_what_stopped_counts_neither_for_depth_nor_for_age(
     assert [queue.kind for queue in load.queues if queue.depth] == ["page"]
 
 
+async def test_a_job_says_that_nobody_works_on_it(parts: Parts, admin: httpx.AsyncClient) -> None:
+    (job,) = await make(admin, 1)
+
+    async def problem() -> str | None:
+        shown: str | None = data_of(await admin.get(f"/api/v1/jobs/{job}"))["problem"]
+        return shown
+
+    assert (await problem() or "").startswith("no worker is at work: ")
+    async with HandWorker(parts) as worker:
+        assert await problem() is None
+        await worker.claim()
+        await parts.database.write(lambda conn: conn.execute("UPDATE leases SET until = 0"))
+        assert await problem() is not None, "it was killed"
+
+
 async def test_a_job_says_that_its_results_cannot_be_written(parts: Parts, admin: httpx.AsyncClient) -> None:
     """Nothing can be written of it, so the row does not know."""
     (job,) = await make(admin, 1)
-    assert (await admin.get(f"/api/v1/jobs/{job}")).json()["data"]["problem"] is None
     parts.engine = EngineHealth({}, ("1 of 2 worker processes run", "results cannot be written: no space"))
     shown = (await admin.get(f"/api/v1/jobs/{job}")).json()["data"]
     assert shown["problem"] == "results cannot be written: no space"
