@@ -134,10 +134,11 @@ async def test_a_terminal_sees_a_bar_with_rate_and_time(fyke: Fyke, web: Site, t
     assert all(len(line) <= COLUMNS - len("^C") for line in bars), "it can be interrupted in its line"
 
     code, drawn = await on_a_terminal(fyke, "jobs", "list")
-    head, job = drawn.splitlines()
+    head, job, below = drawn.splitlines()
     assert head.split() == ["id", "state", "pages", "failed", "source"]
     assert re.match(r"[0-9a-f-]{36}  partial  61/61  1 +http://127", job)
     assert len(job) <= COLUMNS
+    assert below == "No room for: created (a wider terminal or --json shows more)"
 
 
 async def test_away_from_a_terminal_there_is_no_bar(fyke: Fyke, web: Site, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What commands print: progress and prose on standard error, results on standard output."""
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -28,11 +29,14 @@ console = Console(stderr=True, highlight=False, soft_wrap=True)
 LEAST_CELL = 6
 ROOM = 3
 WIDE = 120  # from here on a table shows all of its columns
+# All that a terminal obeys instead of showing it, and what turns the direction of the text after it.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+MARK = "\N{REPLACEMENT CHARACTER}"
 
 
 def say(text: str) -> None:
-    """A result in words."""
-    print(text, flush=True)
+    """A result in words. What a page or an address has in it may steer a terminal: it is shown as a mark."""
+    print(CONTROL.sub(MARK, text), flush=True)
 
 
 def tell_skipped(lines: Sequence[tuple[int, str]], count: int) -> None:
@@ -92,7 +96,7 @@ def progress_bar() -> Progress:
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table is a result: it goes to standard output, whole where that is a file. On a terminal the widest
     columns give way until it fits. A name with `=` is never cut (an id is there to be copied), one with `+`
-    is left out where there is little room."""
+    is left out where there is little room, and named below the table."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     shown = [i for i, name in enumerate(columns) if name[0] != "+" or width is None or width >= WIDE]
     lines = [[columns[i].lstrip("=+") for i in shown]]
@@ -103,10 +107,13 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     for line in lines:
         cells = [_cut(cell, widths[i]) for i, cell in enumerate(line)]
         say("  ".join(cells).rstrip())
+    left_out = [name.lstrip("=+") for i, name in enumerate(columns) if i not in shown]
+    if left_out:
+        console.print(f"No room for: {', '.join(left_out)} (a wider terminal or --json shows more)", markup=False)
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else " ".join(str(value).split())
+    return "" if value is None else CONTROL.sub(MARK, " ".join(str(value).split()))
 
 
 def _fit(widths: list[int], width: int, whole: Sequence[bool]) -> None:
