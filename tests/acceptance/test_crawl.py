@@ -1,6 +1,7 @@
 """`fyke crawl`: sources, options, exports, and how it ends."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,12 @@ async def test_a_sitemap_and_the_second_crawl_of_it(fyke: Fyke, web: Site, tmp_p
     }
     assert (changes[web.url("/p/2")]["price_prev"], changes[web.url("/p/2")]["price_curr"]) == ("12", "9")
     assert len(changes) == 6
+    shown = (await fyke.run("jobs", "diff", done.json["job"])).out.splitlines()
+    assert [re.split("  +", line) for line in shown[1:]] == [
+        ["MODIFIED", "price: 12 → 9; text", web.url("/p/2")],
+        ["ADDED", "title: New", web.url("/p/new")],
+        ["REMOVED", "title: Thing 0; price: 10; availability: in_stock", web.url("/p/0")],
+    ]
 
 
 async def test_a_file_of_urls_with_a_bad_line(fyke: Fyke, web: Site, tmp_path: Path) -> None:
@@ -180,8 +187,11 @@ async def test_nothing_that_can_be_read_is_a_failure_and_leaves_what_is_there(
     assert f"No page was read, so what an earlier crawl left in {out} stays as it was: diff.csv, " in done.out
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
     job = done.out.partition("exports list --job ")[2].split()[0]
-    errors = await fyke.run("jobs", "errors", job, "--json")
-    assert [(group["error_class"], group["count"]) for group in errors.json] == [("not_found", 1)]
+    errors = (await fyke.run("jobs", "errors", job)).out.splitlines()
+    assert [line.split() for line in errors] == [
+        "state class count host for instance url".split(),
+        ["failed", "not_found", "1", "127.0.0.1", "status", "404", web.url("/p/0")],
+    ]
 
 
 @pytest.mark.parametrize("source", ["http://10.0.0.1/", "http://[::1]:9/page", "http://169.254.169.254/x"])

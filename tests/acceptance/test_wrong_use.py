@@ -34,6 +34,7 @@ NOBODY = "postgresql://fyke:s3cret@127.0.0.1:1/fyke"
         ("crawl ftp://example.com/x", "scheme 'ftp' is not http or https"),
         (f"crawl {PAGE} --out wrong.toml", "wrong.toml cannot be a directory"),
         ("jobs list --state runing", "unknown state 'runing': did you mean 'running'?"),
+        ("jobs diff 17 --change Addd", "unknown --change 'Addd': did you mean 'added'?"),
         ("jobs show 17", "job_id"),
         ("check", "give URLs"),
         ("check --in nowhere.txt", "there is no file 'nowhere.txt'"),

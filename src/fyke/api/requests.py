@@ -102,7 +102,7 @@ Large = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
 
 State = Literal["queued", "running", "cancelling", "succeeded", "partial", "failed", "stopped", "cancelled"]
 PageState = Literal["queued", "succeeded", "failed", "skipped", "quarantined"]
-ChangeType = Literal["ADDED", "REMOVED", "MODIFIED", "UNCHANGED"]
+ChangeType = Literal["ADDED", "REMOVED", "MODIFIED", "UNCHANGED", "CHANGED"]
 ExportType = Literal["full", "seo", "diff"]
 ExportFormat = Literal["csv", "xlsx", "json", "jsonl", "parquet", "warc"]
 Scope = Literal["admin", "submit", "read", "worker"]
@@ -282,4 +282,6 @@ class PagesQuery(ListQuery):
 class ChangesQuery(ListQuery):
     """Which changes to list."""
 
-    change_type: ChangeType | None = None
+    change_type: ChangeType | None = Field(
+        default=None, description="CHANGED: all but UNCHANGED. Without it, all."
+    )

@@ -1,23 +1,27 @@
 """`fyke jobs`: look at jobs, and tell them to stop or go on."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
+from fyke.api.requests import ChangeType
 from fyke.cli.api import Api, reach
 from fyke.cli.crawl import formats_of, request_body
 from fyke.cli.exits import exit_of_state
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, moment, print_json, print_rows, progress_bar, say, tell_skipped
-from fyke.core.errors import FykeError, Invalid, Refused
+from fyke.core.errors import FykeError, Invalid, Refused, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS
+from fyke.core.page import ErrorClass
 
 __all__ = ["register"]
 
 jobs = typer.Typer(help="Look at jobs, and tell them to stop or go on.", no_args_is_help=True)
 
 NOBODY = "no server or worker runs that would work on it (`fyke serve` starts one)"
+NOT_FAILED = {ErrorClass.ROBOTS: "skipped", ErrorClass.WORKER_KILLED: "quarantined"}
+CHANGES = (*get_args(ChangeType), "ALL")
 POLL = 0.5
 LOOKS = 20  # looks at a job from one look at who works to the next
 
@@ -200,41 +204,59 @@ def pages(
 
 @jobs.command("errors")
 def errors(job: Job, as_json: Json = False) -> None:
-    """Count the job's failures by class and host."""
+    """Count what failed or was skipped, by class and host."""
     found = run(_rows(f"/jobs/{job}/errors", None))
     if as_json:
         print_json(found)
         return
     rows = [
-        (g["error_class"], g["host"], g["count"], g["samples"][0]["url"] if g["samples"] else "")
-        for g in found
+        (
+            NOT_FAILED.get(group["error_class"], "failed"),
+            group["error_class"],
+            group["count"],
+            group["host"],
+            group["samples"][0]["message"],
+            group["samples"][0]["url"],
+        )
+        for group in found
     ]
-    print_rows(("class", "host", "count", "for instance"), rows)
+    print_rows(("state", "class", "count", "host", "for instance", "+url"), rows)
 
 
 @jobs.command("diff")
 def diff(
     job: Job,
-    change: Annotated[str | None, typer.Option(help="ADDED, REMOVED, MODIFIED or UNCHANGED.")] = None,
+    change: Annotated[
+        str, typer.Option(help="added, removed or modified; changed: all of these; unchanged; all.")
+    ] = "changed",
     limit: Limit = 50,
     as_json: Json = False,
 ) -> None:
     """Show what the job found changed."""
-    found = run(_rows(f"/jobs/{job}/diff", limit, change_type=change))
+    if change.upper() not in CHANGES:
+        raise UnknownName("--change", change, [name.lower() for name in CHANGES])
+    wanted = None if change.upper() == "ALL" else change.upper()
+    found = run(_rows(f"/jobs/{job}/diff", limit, change_type=wanted))
     if as_json:
         print_json(found)
         return
-    rows = [
-        (
-            row["change_type"],
-            ";".join(row["fields_changed"]),
-            row["price_prev"],
-            row["price_curr"],
-            row["url"],
-        )
-        for row in found
-    ]
-    print_rows(("change", "fields", "was", "is", "url"), rows)
+    rows = [(row["change_type"], _what_changed(row), row["url"]) for row in found]
+    print_rows(("change", "what", "url"), rows)
+
+
+def _what_changed(row: Any) -> str:
+    """A change in words: from what to what, where that is kept, else which field."""
+    told = ("title", "price", "availability")
+    kind = row["change_type"]
+    if kind == "MODIFIED":
+        steps = {name: f"{name}: {_side(row, name, 'prev')} → {_side(row, name, 'curr')}" for name in told}
+        return "; ".join(steps.get(name, name) for name in row["fields_changed"])
+    side = "prev" if kind == "REMOVED" else "curr"
+    return "; ".join(f"{name}: {_side(row, name, side)}" for name in told if row[f"{name}_{side}"])
+
+
+def _side(row: Any, name: str, side: str) -> str:
+    return row[f"{name}_{side}"] or "–"
 
 
 @jobs.command("watch")

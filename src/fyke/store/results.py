@@ -145,8 +145,12 @@ async def group_failures(conn: Conn, job: int, after: int, limit: int, samples: 
 async def list_changes(
     conn: Conn, job: int, change_type: str | None, after: int | None, limit: int
 ) -> list[Change]:
-    """Rows of the diff, in the plan's order."""
-    conditions = [("seq > ${}", after), ("change_type = ${}", change_type)]
+    """Rows of the diff, in the plan's order; those that are CHANGED are all but the UNCHANGED."""
+    conditions: list[tuple[str, Any]] = [("seq > ${}", after)]
+    if change_type == "CHANGED":
+        conditions.append(("change_type <> ${}", "UNCHANGED"))
+    else:
+        conditions.append(("change_type = ${}", change_type))
     return [
         Change(*row) for row in await _list(conn, f"SELECT {CHANGE} FROM changes", job, conditions, limit)
     ]

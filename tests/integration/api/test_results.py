@@ -117,6 +117,8 @@ async def test_a_diff_against_the_crawl_before(fyke: World) -> None:
     for kind in ("ADDED", "REMOVED", "MODIFIED", "UNCHANGED"):
         some = await fyke.results(second["id"], "diff", change_type=kind)
         assert [row["url"] for row in some] == [url for url, found in kinds.items() if found == kind]
+    some = await fyke.results(second["id"], "diff", change_type="CHANGED")
+    assert [row["url"] for row in some] == [url for url, found in kinds.items() if found != "UNCHANGED"]
     said = fields_of(await fyke.client.get(f"/api/v1/jobs/{second['id']}/diff?change_type=modified"))
     assert "did you mean 'MODIFIED'?" in said["change_type"]
 
