@@ -68,17 +68,24 @@ async def test_a_file_of_urls_with_a_bad_line(fyke: Fyke, web: Site, tmp_path: P
     good = web.urls(paths)
     lines = ["# things", good[0], "", "not a url", good[1], "http://10.1.2.3/", good[2], good[0]]
     listed = tmp_path / "urls.txt"
-    listed.write_text("\n".join(lines))
+    listed.write_bytes("\n".join([*lines, f"{web.base}/café"]).encode("latin-1"))
     done = await fyke.crawl(listed, tmp_path / "out")
     assert done.code == 2
     assert "line 4: 'not a url'" in done.err.splitlines()[0]
-    assert "1 more" in done.err.splitlines()[0]
-    assert done.err.splitlines()[1:] == ["line 6: 10.1.2.3, which is a private network"]
+    assert "2 more" in done.err.splitlines()[0]
+    assert done.err.splitlines()[1:] == [
+        "line 6: 10.1.2.3, which is a private network",
+        "line 9: not UTF-8",
+    ]
     assert web.hits.total() == 0
     assert list((tmp_path / "out").iterdir()) == []
     done = await fyke.crawl(listed, tmp_path / "out", "--skip-invalid", "--json")
-    skipped = ["line 4 skipped: not a URL", "line 6 skipped: 10.1.2.3, which is a private network"]
-    assert (done.code, done.json["succeeded"], done.json["skipped_lines"]) == (0, 3, 2)
+    skipped = [
+        "line 4 skipped: not a URL",
+        "line 6 skipped: 10.1.2.3, which is a private network",
+        "line 9 skipped: not UTF-8",
+    ]
+    assert (done.code, done.json["succeeded"], done.json["skipped_lines"]) == (0, 3, 3)
     assert done.err.splitlines() == skipped
     done = await fyke.crawl(listed, tmp_path / "out", "--skip-invalid")
     assert done.err.splitlines() == skipped
@@ -107,10 +114,17 @@ async def test_a_job_made_of_a_file_tells_of_its_lines(fyke: Fyke, web: Site, tm
         f"fyke: {listed}, line 4: 'not a url': not a URL, and 1 more",
         "line 6: scheme 'ftp' is not http or https",
     ]
-    skipped = ["line 4 skipped: not a URL", "line 6 skipped: scheme 'ftp' is not http or https"]
+    listed.write_bytes(b"caf\xe9\n" + listed.read_bytes())
+    refused = await fyke.run("jobs", "create", listed)
+    assert (refused.code, refused.line) == (2, f"fyke: {listed}, line 1: not UTF-8")
+    skipped = [
+        "line 1 skipped: not UTF-8",
+        "line 5 skipped: not a URL",
+        "line 7 skipped: scheme 'ftp' is not http or https",
+    ]
     made = await fyke.run("jobs", "create", listed, "--skip-invalid", "--json")
-    assert (made.json["total"], made.json["left_out"]) == (2, 2)
-    assert [line["line"] for line in made.json["left_out_lines"]] == [4, 6]
+    assert (made.json["total"], made.json["left_out"]) == (2, 3)
+    assert [line["line"] for line in made.json["left_out_lines"]] == [1, 5, 7]
     assert made.err.splitlines()[1:] == skipped  # first it says that nobody works here
     made = await fyke.run("jobs", "create", listed, "--skip-invalid")
     assert made.err.splitlines()[1:] == skipped  # first it says that nobody works here
@@ -189,7 +203,7 @@ async def test_nothing_that_can_be_read_is_a_failure_and_leaves_what_is_there(
     job = done.out.partition("exports list --job ")[2].split()[0]
     errors = (await fyke.run("jobs", "errors", job)).out.splitlines()
     assert [line.split() for line in errors] == [
-        "state class count host for instance url".split(),
+        ["state", "class", "count", "host", "for", "instance", "url"],
         ["failed", "not_found", "1", "127.0.0.1", "status", "404", web.url("/p/0")],
     ]
 

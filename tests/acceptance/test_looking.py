@@ -49,6 +49,9 @@ async def test_check_as_lines_of_json_from_everywhere(fyke: Fyke, tmp_path: Path
     assert [line.split("  ")[0] for line in plain.out.splitlines()] == [
         "allowed", "refused", "no URL", "refused", "refused",
     ]  # fmt: skip
+    listed.write_bytes(b"http://127.0.0.1/caf\xe9\n")
+    latin = await fyke.run("check", "--in", listed)
+    assert (latin.code, latin.out.strip()) == (2, "no URL   http://127.0.0.1/caf\\xe9  not UTF-8")
     listed.write_text("\n".join(["# none but these", "", ASKED[1], ""]))
     assert (await fyke.run("check", "--in", listed)).code == 3
     one = await fyke.run("check", ASKED[0])

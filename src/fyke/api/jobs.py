@@ -35,9 +35,7 @@ submitting = APIRouter(prefix="/jobs", tags=["jobs"], route_class=guarded("submi
 
 log = structlog.get_logger("fyke.api")
 
-NOBODY: Final = (
-    "no worker is at work: a server, a worker, or the same `fyke crawl` goes on with the job once it is started"
-)
+NOBODY: Final = "no worker is at work: a server, a worker, or the same `fyke crawl` again goes on with it"
 
 _options = msgspec.json.Decoder(JobOptions)
 

@@ -11,10 +11,10 @@ import typer
 
 from fyke.cli.exits import Exit
 from fyke.cli.run import configured, run
-from fyke.cli.show import print_json
+from fyke.cli.show import print_json, say
 from fyke.core.errors import Invalid, InvalidUrl
 from fyke.core.secrets import hide_login
-from fyke.core.urls import canonical
+from fyke.core.urls import canonical, with_bytes
 from fyke.egress.guard import Guard, Verdict, how_to_allow
 from fyke.settings import Settings, no_file
 
@@ -61,7 +61,7 @@ def _lines(opened: BinaryIO) -> Iterator[str]:
     """Lines end as those of files do; what only text knows as an end of line is part of a URL. Lines that
     are blank or start with # are none, as in the lists that are crawled."""
     for line in opened:
-        text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+        text = line.decode("utf-8", "surrogateescape").removeprefix("\ufeff").strip()
         if text and text[0] != "#":
             yield text
 
@@ -70,32 +70,33 @@ async def _check(settings: Settings, urls: Iterator[str], as_json: bool) -> int:
     guard = Guard(settings.egress_allow)
     wrong, refused = 0, 0
     while some := list(islice(urls, AT_ONCE)):
-        for url, verdict in zip(some, await asyncio.gather(*map(guard.explain, some)), strict=True):
-            is_url = verdict.allowed or _is_url(url)
-            wrong += not is_url
-            refused += is_url and not verdict.allowed
-            _print(url, verdict, as_json, "refused" if is_url else "no URL ")
+        for url, found in zip(some, await asyncio.gather(*(_judge(guard, url) for url in some)), strict=True):
+            wrong += isinstance(found, InvalidUrl)
+            refused += isinstance(found, Verdict) and not found.allowed
+            _print(hide_login(with_bytes(url)), found, as_json)
     if wrong:
         return Exit.USAGE
     return Exit.REFUSED if refused else Exit.DONE
 
 
-def _is_url(text: str) -> bool:
-    """Whether it is something that could be fetched, if the guard let it."""
+async def _judge(guard: Guard, url: str) -> Verdict | InvalidUrl:
+    """What the guard says, of what could be fetched if it let it."""
     try:
-        return bool(canonical(text))
-    except InvalidUrl:
-        return False
+        canonical(url)
+    except InvalidUrl as error:
+        return error
+    return await guard.explain(url)
 
 
-def _print(url: str, verdict: Verdict, as_json: bool, otherwise: str) -> None:
-    url = hide_login(url)
+def _print(url: str, found: Verdict | InvalidUrl, as_json: bool) -> None:
+    verdict = Verdict(url, False, found.message) if isinstance(found, InvalidUrl) else found
     if as_json:
-        found = {"url": url, "allowed": verdict.allowed, "reason": verdict.reason}
-        print_json({**found, "addresses": list(verdict.addresses)})
+        shown = {"url": url, "allowed": verdict.allowed, "reason": verdict.reason}
+        print_json({**shown, "addresses": list(verdict.addresses)})
     else:
+        otherwise = "no URL " if found is not verdict else "refused"
         reason = f"{verdict.reason}{how_to_allow(verdict.reason)}"
-        print(f"{'allowed' if verdict.allowed else otherwise}  {url}  {reason}")
+        say(f"{'allowed' if verdict.allowed else otherwise}  {url}  {reason}")
 
 
 def register(app: typer.Typer) -> None:

@@ -5,7 +5,6 @@ import shutil
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import msgspec
 import typer
@@ -17,22 +16,22 @@ from fyke.cli.going_on import apply_options, list_has_changed, others_wait, word
 from fyke.cli.out import Out, bring_out
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_skipped
+from fyke.cli.source import kind_of
 from fyke.core import clock, ids
-from fyke.core.errors import DiskFull, Invalid, UnknownName
+from fyke.core.errors import DiskFull, Invalid
 from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
 from fyke.engine.lifecycle import until_signalled
 from fyke.extract import TARGETS
 from fyke.jobs.export import exports_of
 from fyke.jobs.options import options_from
-from fyke.jobs.submit import JobRequest, Prepared, discard, file_lines, making
-from fyke.settings import Settings, no_file
+from fyke.jobs.submit import JobRequest, Prepared, discard, making
+from fyke.settings import Settings
 from fyke.store.jobs import Job, count_open, create_job, get_job, latest_of
 from fyke.store.resume_job import resume_job
 from fyke.wiring import Engine, load_policies, open_base
 
 __all__ = ["Crawl", "crawl_once", "register", "request_for"]
 
-KINDS = ("list", "page", "site", "sitemap")
 NAMED = {
     "max_urls": "max_urls",
     "max_mb": "traffic_budget_mb",
@@ -156,45 +155,13 @@ def _make_room(out: Path) -> None:
 
 def request_for(source: str, kind: str | None, options: dict[str, Any], *, skip_invalid: bool) -> JobRequest:
     """What a source on the command line means."""
-    kind = kind or _guess(source)
-    if kind not in KINDS:
-        raise UnknownName("--as", kind, KINDS)
+    kind = kind_of(source, kind)
     request = JobRequest(options=options_from(options), skip_invalid=skip_invalid)
     if kind == "list":
-        if not Path(source).is_file():
-            raise Invalid(no_file(Path(source)), field="SOURCE")
         return msgspec.structs.replace(request, file=Path(source))
     if kind == "page":
         return msgspec.structs.replace(request, urls=(source,))
     return msgspec.structs.replace(request, **{kind: source})
-
-
-def request_body(
-    source: str, kind: str | None, options: dict[str, Any], *, skip_invalid: bool
-) -> tuple[dict[str, Any], list[int]]:
-    """The same for the API, which does not read files of this machine; and the lines its URLs are from."""
-    kind = kind or _guess(source)
-    body: dict[str, Any] = {"options": options, "skip_invalid": skip_invalid}
-    if kind == "list":
-        if not Path(source).is_file():
-            raise Invalid(no_file(Path(source)), field="SOURCE")
-        lines = list(file_lines(Path(source)))
-        body |= {"urls": [text.strip() for _, text in lines], "name": source}
-        return body, [number for number, _ in lines]
-    if kind == "page":
-        return body | {"urls": [source]}, []
-    if kind not in KINDS:
-        raise UnknownName("--as", kind, KINDS)
-    return body | {f"{kind}_url": source}, []
-
-
-def _guess(source: str) -> str:
-    if "://" not in source:
-        return "list"
-    path = urlsplit(source).path.lower()
-    if path.endswith((".xml", ".xml.gz", ".txt", ".txt.gz")) or "sitemap" in path:
-        return "sitemap"
-    return "site" if path in ("", "/") else "page"
 
 
 async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:

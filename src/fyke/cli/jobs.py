@@ -7,10 +7,11 @@ import typer
 
 from fyke.api.requests import ChangeType
 from fyke.cli.api import Api, reach
-from fyke.cli.crawl import formats_of, request_body
+from fyke.cli.crawl import formats_of
 from fyke.cli.exits import exit_of_state
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, moment, print_json, print_rows, progress_bar, say, tell_skipped
+from fyke.cli.source import asked_for
 from fyke.core.errors import FykeError, Invalid, Refused, UnknownName
 from fyke.core.job import ENDED, EXPORT_FORMATS
 from fyke.core.page import ErrorClass
@@ -86,29 +87,13 @@ def create(
         "priority": priority,
         "exports": formats_of(formats),
     }
-    body, numbers = request_body(source, kind, options, skip_invalid=skip_invalid)
+    asked = asked_for(source, kind, options, skip_invalid=skip_invalid)
     try:
-        job = run(_create(body))
+        job = asked.told(run(_create(asked.body)))
     except (Invalid, Refused) as error:
-        raise _in_file(error, source, numbers) from None
-    left_out = job["left_out_lines"]
-    if numbers:
-        left_out = [line | {"line": numbers[line["line"] - 1]} for line in left_out]
-    tell_skipped([(line["line"], line["reason"]) for line in left_out], job["left_out"])
-    _print_job(job | {"left_out_lines": left_out}, as_json)
-
-
-def _in_file(error: Invalid | Refused, source: str, numbers: list[int]) -> FykeError:
-    """What is wrong with items of a list, said of the lines that they are from."""
-    message, fields = error.message, []
-    for field in error.details.get("fields", ()):
-        item = field["field"].removeprefix("urls.")
-        if numbers and item.isdigit():
-            number = numbers[int(item)]
-            message = message.replace(f"urls, line {int(item) + 1}:", f"{source}, line {number}:")
-            field = {"field": f"file.{number}", "message": field["message"]}
-        fields.append(field)
-    return type(error)(message, fields=fields)
+        raise asked.in_file(error) from None
+    tell_skipped([(line["line"], line["reason"]) for line in job["left_out_lines"]], job["left_out"])
+    _print_job(job, as_json)
 
 
 @jobs.command("list")

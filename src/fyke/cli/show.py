@@ -109,7 +109,9 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         say("  ".join(cells).rstrip())
     left_out = [name.lstrip("=+") for i, name in enumerate(columns) if i not in shown]
     if left_out:
-        console.print(f"No room for: {', '.join(left_out)} (a wider terminal or --json shows more)", markup=False)
+        console.print(
+            f"No room for: {', '.join(left_out)} (a wider terminal or --json shows more)", markup=False
+        )
 
 
 def _cell(value: object) -> str:

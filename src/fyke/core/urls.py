@@ -7,11 +7,13 @@ import can_ada
 
 from fyke.core.errors import InvalidUrl
 
-__all__ = ["canonical", "host_of", "join", "origin_of", "why_unreadable"]
+__all__ = ["NOT_UTF8", "canonical", "host_of", "is_utf8", "join", "origin_of", "why_unreadable", "with_bytes"]
 
 MAX_LENGTH = 8192
 ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
+BYTES = re.compile("[\udc80-\udcff]")  # how `surrogateescape` keeps the bytes that are not UTF-8
+NOT_UTF8 = "not UTF-8"
 ZONE = re.compile(r"[^?#]*?//[^/?#]*\[[0-9A-Fa-f:.]+%")
 
 
@@ -20,7 +22,7 @@ def _parse(url: str, base: str | None = None) -> can_ada.URL:
         raise InvalidUrl(f"longer than {MAX_LENGTH} characters")
     try:
         parsed = can_ada.parse(base) + url.strip() if base else can_ada.parse(url.strip())
-    except ValueError:
+    except (ValueError, TypeError):  # what it cannot parse, and what is no text
         raise InvalidUrl(why_unreadable(url)) from None
     if parsed.protocol not in ("http:", "https:"):
         raise InvalidUrl(f"scheme {parsed.protocol[:-1]!r} is not http or https")
@@ -31,9 +33,21 @@ def _parse(url: str, base: str | None = None) -> can_ada.URL:
 
 def why_unreadable(url: str) -> str:
     """What is wrong with a text that could not be parsed."""
+    if not is_utf8(url):
+        return NOT_UTF8
     if ZONE.match(url):
         return "a zone id names an interface of one machine, and has no place in a URL"
     return "not a URL"
+
+
+def is_utf8(text: str) -> bool:
+    """Whether all bytes of a text that was read with `surrogateescape` were UTF-8."""
+    return not BYTES.search(text)
+
+
+def with_bytes(text: str) -> str:
+    """A text with the bytes that were not UTF-8 spelled out: `caf\\xe9`."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def canonical(url: str) -> str:

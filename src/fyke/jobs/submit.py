@@ -31,7 +31,7 @@ from fyke.core.job import JobOptions
 from fyke.core.outcome import Source
 from fyke.core.secrets import hide_login
 from fyke.core.task import Kind, LaneSpec, NewTask
-from fyke.core.urls import canonical, host_of
+from fyke.core.urls import canonical, host_of, with_bytes
 from fyke.egress.guard import Guard, how_to_allow
 from fyke.jobs.options import check_options
 from fyke.jobs.scratch import scratch
@@ -302,7 +302,7 @@ def _good_lines(request: JobRequest, guard: Guard, checked: _Checked) -> Iterato
 
 def _shown_text(text: str) -> str:
     """A line as messages show it: short, and without a password."""
-    return hide_login(text.strip())[:SHOWN]
+    return hide_login(with_bytes(text.strip()))[:SHOWN]
 
 
 def _note(checked: _Checked, problem: LineProblem) -> None:
@@ -313,7 +313,8 @@ def _note(checked: _Checked, problem: LineProblem) -> None:
 
 
 def file_lines(path: Path | None) -> Iterable[tuple[int, str]]:
-    """The lines of a list that are neither blank nor comments, each with its number."""
+    """The lines of a list that are neither blank nor comments, each with its number; bytes that are not UTF-8
+    are kept (`surrogateescape`), so that such a line is known for what it is."""
     if path is None:
         return
     try:
@@ -321,7 +322,7 @@ def file_lines(path: Path | None) -> Iterable[tuple[int, str]]:
             for number, raw in enumerate(_raw_lines(file), 1):
                 line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if line.strip() and not line.lstrip().startswith(b"#"):
-                    yield number, line.decode("utf-8", "replace")
+                    yield number, line.decode("utf-8", "surrogateescape")
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror or error}", field="file") from None
 
