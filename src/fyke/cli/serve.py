@@ -60,6 +60,9 @@ async def _serve(settings: Settings, as_json: bool) -> int:
 
 
 def worker(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one object, once it works, and nothing else.")
+    ] = False,
     wire_fd: Annotated[int | None, typer.Option("--wire-fd", hidden=True)] = None,
     parent_fd: Annotated[int | None, typer.Option("--parent-fd", hidden=True)] = None,
 ) -> int:
@@ -73,10 +76,10 @@ def worker(
             " use `fyke serve --workers N`",
             field="FYKE_DATABASE_URL",
         )
-    return run(_work(settings, None if parent_fd is None else socket.socket(fileno=parent_fd)))
+    return run(_work(settings, None if parent_fd is None else socket.socket(fileno=parent_fd), as_json))
 
 
-async def _work(settings: Settings, parent: socket.socket | None) -> int:
+async def _work(settings: Settings, parent: socket.socket | None, as_json: bool) -> int:
     """Work until told to stop or, as one of a server's processes, until that is gone."""
     engine = Engine(await open_base(settings))
     ends = [asyncio.create_task(until_signalled())]
@@ -85,7 +88,10 @@ async def _work(settings: Settings, parent: socket.socket | None) -> int:
     await stack.start()
     if server is not None:
         ends.append(asyncio.create_task(server.gone()))
-    log.info("started", worker=engine.worker.options.info.name if engine.worker else "")
+    name = engine.worker.options.info.name if engine.worker else ""
+    if as_json:
+        print_json({"worker": name})
+    log.info("started", worker=name)
     ended, others = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     for other in others:
         other.cancel()
