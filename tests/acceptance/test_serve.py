@@ -75,10 +75,12 @@ async def test_commands_ask_the_server_that_runs(quick: Fyke, web: Site, tmp_pat
     assert len(exports) == 9
     assert (await quick.run("exports", "get", full, "--out", tmp_path / "f.csv")).out == f"{tmp_path}/f.csv"
     assert len(rows(tmp_path / "f.csv")) == 11
-    made = (await quick.run("keys", "create", "reader", "--scope", "read", "--json")).json
-    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs", made["token"]) == 200
-    assert (await quick.run("keys", "revoke", made["id"])).code == 0
-    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs", made["token"]) == 401
+    made = await quick.run("keys", "create", "reader", "--scope", "read,submit")
+    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs", made.out) == 200
+    key = made.err.removeprefix("Its id is ").split(",")[0]
+    assert made.err.splitlines() == [f"Its id is {key}, it may submit, read."]
+    assert (await quick.run("keys", "revoke", key)).code == 0
+    assert await asyncio.to_thread(get, f"{address}/api/v1/jobs", made.out) == 401
     (quick.data / "admin.key").unlink()
     refused = await quick.run("jobs", "list")
     assert "a server runs, but its admin key is not in" in refused.line

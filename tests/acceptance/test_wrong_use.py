@@ -7,6 +7,7 @@ import pytest
 from tests.acceptance.command import Fyke
 
 PAGE = "http://127.0.0.1:9/"
+JOB = "194a0193-ca09-8af2-8000-000000000000"
 NOBODY = "postgresql://fyke:s3cret@127.0.0.1:1/fyke"
 
 
@@ -16,6 +17,7 @@ NOBODY = "postgresql://fyke:s3cret@127.0.0.1:1/fyke"
         ("crwl", "unknown command 'crwl': did you mean 'crawl'?"),
         ("jobs lst", "Did you mean 'list'?"),
         (f"crawl {PAGE} --formt csv", "there is no option --formt: did you mean --format?"),
+        ("worker --jsonn", "there is no option --jsonn: did you mean --json?"),
         (f"crawl {PAGE} --format cvs", "unknown export format 'cvs': did you mean 'csv'?"),
         (f"crawl {PAGE} --format ,", "--format: give one or more of csv"),
         (f"crawl {PAGE} --out /proc", "/proc cannot be written to"),
@@ -34,8 +36,8 @@ NOBODY = "postgresql://fyke:s3cret@127.0.0.1:1/fyke"
         ("crawl ftp://example.com/x", "scheme 'ftp' is not http or https"),
         (f"crawl {PAGE} --out wrong.toml", "wrong.toml cannot be a directory"),
         ("jobs list --state runing", "unknown state 'runing': did you mean 'running'?"),
-        ("jobs diff 17 --change Addd", "unknown --change 'Addd': did you mean 'added'?"),
-        ("jobs show 17", "job_id"),
+        (f"jobs diff {JOB} --change Addd", "unknown --change 'Addd': did you mean 'added'?"),
+        ("jobs show 17", "'17' is not the id of a job: `"),
         ("check", "give URLs"),
         ("check --in nowhere.txt", "there is no file 'nowhere.txt'"),
         ("serve --port 99999", "--port"),
@@ -81,6 +83,7 @@ async def test_a_setting_is_refused(fyke: Fyke, name: str, value: str, said: str
     (fyke.directory / "misspelt.yaml").write_text("default: {dely: 1}\n")
     done = await fyke.run("crawl", PAGE, **{name: value})
     assert said in done.line
+    assert "FYKE_WORKERS" not in done.line, "not all there are"
     assert done.code == 2
 
 
@@ -181,7 +184,7 @@ async def test_the_directory_of_a_database_is_made(fyke: Fyke) -> None:
 
 
 async def test_help_lists_the_exit_codes(fyke: Fyke) -> None:
-    done = await fyke.run("--help", COLUMNS=200)
+    done = await fyke.run("help", COLUMNS=200)
     assert done.code == 0
     for said in (
         "0 done",

@@ -11,6 +11,8 @@ import typer
 from msgspec import Struct, field
 from rich.progress import Progress
 
+from fyke.cli.arguments import FORMATS, Formats, formats_of
+from fyke.cli.called import program
 from fyke.cli.exits import Exit, exit_of_state
 from fyke.cli.going_on import apply_options, list_has_changed, others_wait, word_of
 from fyke.cli.out import Out, bring_out
@@ -19,7 +21,7 @@ from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_
 from fyke.cli.source import kind_of
 from fyke.core import clock, ids
 from fyke.core.errors import DiskFull, Invalid
-from fyke.core.job import ENDED, EXPORT_FORMATS, JobOptions
+from fyke.core.job import ENDED, JobOptions
 from fyke.engine.lifecycle import until_signalled
 from fyke.extract import TARGETS
 from fyke.jobs.export import exports_of
@@ -99,10 +101,7 @@ def crawl(
     strategy: Annotated[
         list[str] | None, typer.Option(help="How pages are fetched: http. May be given again.")
     ] = None,
-    formats: Annotated[
-        str,
-        typer.Option("--format", help=f"Formats of the exports, with commas: {', '.join(EXPORT_FORMATS)}."),
-    ] = "csv,xlsx,json",
+    formats: Formats = FORMATS,
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Leave out lines that are no URL, instead of refusing.")
     ] = False,
@@ -130,14 +129,6 @@ def _given(context: typer.Context) -> tuple[str, ...]:
     """Which of a job's options the command line names."""
     sources = {name: context.get_parameter_source(name) for name in NAMED}
     return tuple(NAMED[name] for name, found in sources.items() if found and found.name == "COMMANDLINE")
-
-
-def formats_of(text: str) -> list[str]:
-    """The formats of an option."""
-    formats = [part.strip() for part in text.split(",") if part.strip()]
-    if not formats:
-        raise Invalid(f"--format: give one or more of {', '.join(EXPORT_FORMATS)}", field="--format")
-    return formats
 
 
 def _make_room(out: Path) -> None:
@@ -192,7 +183,8 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
         return Exit.INTERRUPTED
     missing = len(exports_of(_options(job.options).exports)) - done.out.made
     if missing > 0:
-        console.print(f"{missing} exports are missing: fyke exports make {ids.public(job.id)}", markup=False)
+        make = f"{program()} exports make {ids.public(job.id)}"
+        console.print(f"{missing} exports are missing: {make}", markup=False)
         return Exit.FAILED
     return exit_of_state(job.state)
 
@@ -322,7 +314,7 @@ def _say(done: Crawled, out: Path) -> None:
     if job.state == "stopped":
         say(f"It stopped at {job.close_reason}: run it again with a higher limit to go on.")
     if job.failed or job.skipped:
-        say(f"What failed or was skipped, and why: fyke jobs errors {ids.public(job.id)}")
+        say(f"What failed or was skipped, and why: {program()} jobs errors {ids.public(job.id)}")
     _say_exports(done, out)
 
 
@@ -334,7 +326,7 @@ def _say_exports(done: Crawled, out: Path) -> None:
         say(f"Of an earlier crawl, and left as they were: {earlier}")
     elif earlier:
         say(f"No page was read, so what an earlier crawl left in {out} stays as it was: {earlier}")
-        say(f"The exports of this crawl: fyke exports list --job {ids.public(done.job.id)}")
+        say(f"The exports of this crawl: {program()} exports list --job {ids.public(done.job.id)}")
 
 
 def register(app: typer.Typer) -> None:

@@ -17,6 +17,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
+from fyke.cli.called import program, typed
 from fyke.cli.crawl import Crawl, crawl_once, request_for
 from fyke.cli.exits import Exit
 from fyke.cli.out import bring_out
@@ -108,7 +109,7 @@ async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
         _say(show, f"A shop with {len(shop.items)} products is open at {url}")
         jobs = await _crawls(server, shop, changes, show, signalled)
         if len(jobs) < CRAWLS:
-            _say(show, "Interrupted: `fyke demo` goes on from here.")
+            _say(show, typed("Interrupted: `fyke demo` goes on from here."))
             return Exit.INTERRUPTED
         _finish(settings)
         noticed = await _changes(server, jobs[-1])
@@ -121,7 +122,7 @@ async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
             _say(show, f"\nThe API is open: {server.address}/reference. Ctrl-C ends it.")
             _say(show, f"Its key is in {server.key_file}. In another shell, while it is open:")
             _say(show, f"    export FYKE_DATA_DIR={shlex.quote(str(settings.data_dir.absolute()))}")
-            _say(show, "    fyke jobs list")
+            _say(show, f"    {program()} jobs list")
             await signalled
     finally:
         signalled.cancel()

@@ -12,6 +12,7 @@ import typer
 from msgspec import Struct
 
 from fyke import __version__
+from fyke.cli.called import typed
 from fyke.cli.exits import Exit
 from fyke.cli.run import configured, run
 from fyke.cli.show import print_json, say
@@ -104,7 +105,9 @@ def _database(settings: Settings) -> Finding:
     if there:
         return Finding("database", "ok", f"{kind}, at this version's schema")
     if not settings.embedded:
-        return Finding("database", "wrong", f"{kind}, not at this version's schema: run `fyke db migrate`")
+        return Finding(
+            "database", "wrong", typed(f"{kind}, not at this version's schema: run `fyke db migrate`")
+        )
     reason = _why_unwritable(settings.database_file.absolute().parent)
     if reason:
         return Finding("database", "wrong", reason)

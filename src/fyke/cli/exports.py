@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fyke.cli.api import reach
+from fyke.cli.arguments import ExportId, JobId, OneJob
 from fyke.cli.run import configured, run
 from fyke.cli.show import moment, print_json, print_rows, say
 from fyke.core.errors import Invalid
@@ -21,7 +22,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 
 @exports.command("list")
 def list_all(
-    job: Annotated[str | None, typer.Option(help="Only those of this job.")] = None,
+    job: OneJob = None,
     limit: Annotated[int, typer.Option(min=1, help="The most rows shown.")] = 50,
     as_json: Json = False,
 ) -> None:
@@ -52,7 +53,7 @@ async def _list(path: str, limit: int) -> list[Any]:
 
 @exports.command("make")
 def make(
-    job: Annotated[str, typer.Argument(help="The job's id.")],
+    job: JobId,
     kind: Annotated[str, typer.Option("--type", help="full, seo or diff.")] = "full",
     format: Annotated[str, typer.Option(help="csv, xlsx, json, jsonl, parquet or warc.")] = "csv",
     as_json: Json = False,
@@ -72,11 +73,16 @@ async def _make(job: str, kind: str, format: str) -> Any:
 
 @exports.command("get")
 def get(
-    export: Annotated[str, typer.Argument(help="The export's id.")],
+    export: ExportId,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The file; its own name if not given; - is standard output."),
-    ] = None,
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="<path>",
+            help="The file, or a directory to put it in under its own name; - is standard output.",
+        ),
+    ] = ".",
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -90,21 +96,28 @@ def get(
         say(str(file))
 
 
-async def _get(export: str, out: Path | None, force: bool) -> Path | None:
+async def _get(export: str, out: str, force: bool) -> Path | None:
     async with reach(configured(quiet=True)) as api:
         found = await api.call("GET", f"/exports/{export}")
-        file = out or Path(found["filename"])
-        if str(file) != "-" and not force and await asyncio.to_thread(file.exists):
+        file = None if out == "-" else await asyncio.to_thread(_file, out, found["filename"])
+        if file is not None and not force and await asyncio.to_thread(file.exists):
             raise Invalid(
                 f"{file} is there already: --force overwrites it, --out names another", field="--out"
             )
         body = await api.raw("GET", f"/exports/{export}/download")
-    if str(file) == "-":
+    if file is None:
         sys.stdout.buffer.write(body)
         sys.stdout.flush()
-        return None
-    await asyncio.to_thread(file.write_bytes, body)
+    else:
+        await asyncio.to_thread(file.write_bytes, body)
     return file
+
+
+def _file(out: str, name: str) -> Path:
+    """Where the export goes; a directory that is named as one is made."""
+    if out.endswith("/"):
+        Path(out).mkdir(parents=True, exist_ok=True)
+    return Path(out) / name if Path(out).is_dir() else Path(out)
 
 
 def register(app: typer.Typer) -> None:

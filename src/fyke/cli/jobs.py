@@ -7,13 +7,14 @@ import typer
 
 from fyke.api.requests import ChangeType
 from fyke.cli.api import Api, reach
-from fyke.cli.crawl import formats_of
+from fyke.cli.arguments import FORMATS, Formats, JobId, formats_of
+from fyke.cli.called import typed
 from fyke.cli.exits import exit_of_state
 from fyke.cli.run import configured, run
 from fyke.cli.show import console, moment, print_json, print_rows, progress_bar, say, tell_skipped
 from fyke.cli.source import asked_for
 from fyke.core.errors import FykeError, Invalid, Refused, UnknownName
-from fyke.core.job import ENDED, EXPORT_FORMATS
+from fyke.core.job import ENDED
 from fyke.core.page import ErrorClass
 
 __all__ = ["register"]
@@ -26,7 +27,6 @@ CHANGES = (*get_args(ChangeType), "ALL")
 POLL = 0.5
 LOOKS = 20  # looks at a job from one look at who works to the next
 
-Job = Annotated[str, typer.Argument(help="The job's id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Limit = Annotated[int, typer.Option(min=1, help="The most rows shown.")]
 
@@ -40,7 +40,7 @@ async def _create(body: Any) -> Any:
     async with reach(configured(quiet=True)) as api:
         job = await api.call("POST", "/jobs", body)
         if not await api.workers():
-            console.print(f"The job waits: {NOBODY}.", markup=False)
+            console.print(typed(f"The job waits: {NOBODY}."), markup=False)
         return job
 
 
@@ -69,10 +69,7 @@ def create(
     max_mb: Annotated[float, typer.Option(min=0, help="The most megabytes received; 0: no limit.")] = 100,
     concurrency: Annotated[int, typer.Option(min=0, help="Requests at once.")] = 2,
     priority: Annotated[int, typer.Option(min=-10, max=10, help="Higher goes first.")] = 0,
-    formats: Annotated[
-        str,
-        typer.Option("--format", help=f"Formats of the exports, with commas: {', '.join(EXPORT_FORMATS)}."),
-    ] = "csv,xlsx,json",
+    formats: Formats = FORMATS,
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Leave out lines that are no URL.")
     ] = False,
@@ -117,20 +114,20 @@ def list_all(
 
 
 @jobs.command("show")
-def show(job: Job, as_json: Json = False) -> None:
+def show(job: JobId, as_json: Json = False) -> None:
     """Show a job, its counters and how far it is."""
     _print_job(run(_call("GET", f"/jobs/{job}")), as_json)
 
 
 @jobs.command("cancel")
-def cancel(job: Job, as_json: Json = False) -> None:
+def cancel(job: JobId, as_json: Json = False) -> None:
     """Hand out no more of the job's tasks; what runs may finish."""
     _print_job(run(_call("POST", f"/jobs/{job}/cancel")), as_json)
 
 
 @jobs.command("resume")
 def resume(
-    job: Job,
+    job: JobId,
     max_urls: Annotated[int | None, typer.Option(min=0, help="Another budget of URLs.")] = None,
     max_mb: Annotated[float | None, typer.Option(min=0, help="Another budget of megabytes.")] = None,
     as_json: Json = False,
@@ -144,7 +141,7 @@ def resume(
 
 @jobs.command("retry")
 def retry(
-    job: Job,
+    job: JobId,
     error_class: Annotated[str | None, typer.Option(help="Only failures of this class.")] = None,
     host: Annotated[str | None, typer.Option(help="Only failures at this host.")] = None,
     as_json: Json = False,
@@ -156,11 +153,12 @@ def retry(
     if as_json:
         print_json(found)
     else:
-        say(f"{found['retried']} failures run again")
+        count = found["retried"]
+        say("1 failure runs again" if count == 1 else f"{count} failures run again")
 
 
 @jobs.command("delete")
-def delete(job: Job, as_json: Json = False) -> None:
+def delete(job: JobId, as_json: Json = False) -> None:
     """Delete the job with its pages, changes and exports."""
     found = run(_call("DELETE", f"/jobs/{job}"))
     if as_json:
@@ -171,7 +169,7 @@ def delete(job: Job, as_json: Json = False) -> None:
 
 @jobs.command("pages")
 def pages(
-    job: Job,
+    job: JobId,
     state: Annotated[
         str | None, typer.Option(help="queued, succeeded, failed, skipped or quarantined.")
     ] = None,
@@ -188,7 +186,7 @@ def pages(
 
 
 @jobs.command("errors")
-def errors(job: Job, as_json: Json = False) -> None:
+def errors(job: JobId, as_json: Json = False) -> None:
     """Count what failed or was skipped, by class and host."""
     found = run(_rows(f"/jobs/{job}/errors", None))
     if as_json:
@@ -210,7 +208,7 @@ def errors(job: Job, as_json: Json = False) -> None:
 
 @jobs.command("diff")
 def diff(
-    job: Job,
+    job: JobId,
     change: Annotated[
         str, typer.Option(help="added, removed or modified; changed: all of these; unchanged; all.")
     ] = "changed",
@@ -245,7 +243,7 @@ def _side(row: Any, name: str, side: str) -> str:
 
 
 @jobs.command("watch")
-def watch(job: Job, as_json: Json = False) -> int:
+def watch(job: JobId, as_json: Json = False) -> int:
     """Follow the job until it has ended."""
     found = run(_watch(job, show=not as_json))
     if as_json:

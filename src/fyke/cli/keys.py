@@ -5,14 +5,16 @@ from typing import Annotated, Any
 import typer
 
 from fyke.cli.api import reach
+from fyke.cli.arguments import KeyId, listed
 from fyke.cli.run import configured, run
-from fyke.cli.show import moment, print_json, print_rows, say
+from fyke.cli.show import console, moment, print_json, print_rows, say
 
 __all__ = ["register"]
 
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+READ = ["read"]  # what a key may do if nothing else is said
 
 
 async def _call(method: str, path: str, body: Any = None) -> Any:
@@ -24,16 +26,17 @@ async def _call(method: str, path: str, body: Any = None) -> Any:
 def create(
     name: Annotated[str, typer.Argument(help="What it is for.")],
     scope: Annotated[
-        list[str] | None, typer.Option(help="admin, submit, read or worker; may be given again.")
-    ] = None,
+        list[str], typer.Option(help="admin, submit, read or worker, with commas or given again.")
+    ] = READ,
     as_json: Json = False,
 ) -> None:
     """Make a key. Its token is shown this once."""
-    found = run(_call("POST", "/keys", {"name": name, "scopes": scope or ["read"]}))
+    found = run(_call("POST", "/keys", {"name": name, "scopes": listed(scope)}))
     if as_json:
         print_json(found)
     else:
-        print(found["token"])
+        say(found["token"])
+        console.print(f"Its id is {found['id']}, it may {', '.join(found['scopes'])}.", markup=False)
 
 
 @keys.command("list")
@@ -51,7 +54,7 @@ def list_all(as_json: Json = False) -> None:
 
 
 @keys.command("revoke")
-def revoke(key: Annotated[str, typer.Argument(help="The key's id.")], as_json: Json = False) -> None:
+def revoke(key: KeyId, as_json: Json = False) -> None:
     """Accept the key no more."""
     found = run(_call("DELETE", f"/keys/{key}"))
     if as_json:

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fyke import __version__
+from fyke.cli.called import program, typed
 from fyke.cli.exits import Exit, exit_code
 from fyke.core.errors import FykeError, UnknownName
 from fyke.core.secrets import redact
@@ -58,6 +59,11 @@ class LazyGroup(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args == ["help"]:
+            print(ctx.get_help())
+            raise typer.Exit
+        if args[0] == "help":
+            args = [*args[1:], "--help"]
         if args[0] not in MODULES:
             raise UnknownName("command", args[0], MODULES)
         return super().resolve_command(ctx, args)
@@ -100,11 +106,13 @@ def _show(error: typer.TyperException) -> None:
     where = context.command_path if context is not None else "fyke"
     option = getattr(error, "option_name", None)
     if option is not None and context is not None and message.startswith("No such option"):
-        known = [name for one in context.command.get_params(context) for name in one.opts if name[0] == "-"]
+        options = [one for one in context.command.get_params(context) if not getattr(one, "hidden", False)]
+        known = [name for one in options for name in one.opts if name[0] == "-"]
         near = get_close_matches(option, known, n=1, cutoff=0.0)
         message = f"there is no option {option}" + (f": did you mean {near[0]}?" if near else "")
     ending = "" if message.endswith((".", "?")) else "."
-    print(f"{where}: {message}{ending} {where} --help says more.", file=sys.stderr)
+    more = f"{program()}{where.removeprefix('fyke')} --help"
+    print(f"{where}: {message}{ending} {more} says more.", file=sys.stderr)
 
 
 def _unexpected(error: Exception) -> str:
@@ -125,6 +133,14 @@ def _more_lines(error: FykeError) -> list[str]:
     return found
 
 
+def _where(error: FykeError) -> str:
+    """Where the names stand that are too many for a message."""
+    fields = error.details.get("fields", ())
+    if not isinstance(error, UnknownName) or not fields[0]["field"].startswith("setting"):
+        return ""
+    return typed(" Without it, `fyke settings` lists all there are.")
+
+
 def _of_the_system(error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
@@ -143,7 +159,7 @@ def main() -> None:
     except BrokenPipeError:
         code = Exit.FAILED
     except FykeError as error:
-        print(f"fyke: {error.message}", file=sys.stderr)
+        print(f"fyke: {typed(error.message)}{_where(error)}", file=sys.stderr)
         for line in _more_lines(error):
             print(line, file=sys.stderr)
         code = exit_code(error)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fyke.cli.called import program
 from fyke.core import ids
 from fyke.core.errors import FykeError
 from fyke.core.job import EXPORT_TYPES
@@ -41,7 +42,8 @@ async def bring_out(base: Base, job: Job, out: Path) -> Out:
         try:
             await _copy(base.objects, export.object, file)
         except OSError as error:
-            kept = f"they are kept: fyke exports list --job {ids.public(job.id)}, then fyke exports get ID"
+            listed = f"{program()} exports list --job {ids.public(job.id)}"
+            kept = f"they are kept: {listed}, then {program()} exports get ID"
             raise FykeError(f"the exports cannot be copied to {file}: {error.strerror}; {kept}") from error
         files.append(file)
     return Out(sorted(files), _without(there, files), len(exports))

@@ -22,7 +22,7 @@ FykeError
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 __all__ = [
     "Authentication",
@@ -47,6 +47,9 @@ __all__ = [
     "TaskNotFound",
     "UnknownName",
 ]
+
+
+MOST_LISTED: Final = 25  # names in one line of a message
 
 
 class FykeError(Exception):
@@ -94,10 +97,10 @@ class UnknownName(Invalid):
         valid = sorted(valid)
         folded = {name.lower(): name for name in valid}
         near = [folded[found] for found in get_close_matches(name.lower(), folded, n=1, cutoff=0.0)]
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        super().__init__(
-            f"unknown {what} {name!r}: {hint}valid are {', '.join(valid)}", field=what, nearest=near
-        )
+        hints = [f"did you mean {near[0]!r}?"] if near else []
+        if len(valid) <= MOST_LISTED:
+            hints.append(f"valid are {', '.join(valid)}")
+        super().__init__(f"unknown {what} {name!r}: {' '.join(hints)}", field=what, nearest=near)
 
 
 class BadRequest(FykeError):

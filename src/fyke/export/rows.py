@@ -2,8 +2,9 @@
 
 An export is one flat table, the same in every format. Which pages are rows:
 
-- `full`: every page with a status: the last server that was asked for it has answered. A page that failed (404, a server's error, a block) has its
-  `final_url`, `http_status` and `fetched_at`, and nothing else: what a block page says is not content.
+- `full`: every page with a status: the last server that was asked for it has answered. A page that failed
+  (404, a server's error, a block) has its `final_url`, `http_status` and `fetched_at`, and nothing else: what
+  a block page says is not content.
 - `seo`: the pages whose content arrived.
 - `diff`: every change, as the comparison recorded it.
 
