@@ -44,12 +44,13 @@ async def test_killed_in_both_crawls_it_goes_on_and_stays_open(fyke: Fyke) -> No
     assert await asyncio.to_thread(_status, f"{address}/health") == 200
     assert ask(database, "SELECT count(*) FROM jobs") == [(2,)]
     said = await demo.says("export FYKE_DATA_DIR=")
-    listed = await fyke.run("jobs", "list", "--json", FYKE_DATA_DIR=said.partition("=")[2])
+    place = said.partition("=")[2]
+    listed = await fyke.run("jobs", "list", "--json", FYKE_DATA_DIR=place)
     assert len(listed.json) == 2
 
-    other = await fyke.run("demo", "--once")
+    other = await fyke.run("demo", "--once", FYKE_DATA_DIR=place)
     assert other.code == 1
-    assert "is in use by fyke demo" in other.line
+    assert f"{place} is in use by fyke demo" in other.line
     demo.send(signal.SIGTERM)
     assert (await demo.ended()).code == 0
 

@@ -53,13 +53,15 @@ SHOWN = 12
 CHANGED = 0.1
 CRAWLS = 2
 MOST_JOBS = 100
+STATE = "demo.json"
 
 
 class State(Struct):
-    """Where the shop is, kept beside the data for as long as the demo has not come to its end. How far it
-    is, the database knows."""
+    """Where the shop is, kept beside the data; and whether the demo has come to its end. How far it is before
+    that, the database knows."""
 
     port: int
+    ended: bool = False
 
 
 def demo(
@@ -71,7 +73,7 @@ def demo(
     settings = configured(quiet=True)
     settings = settings.model_copy(
         update={
-            "data_dir": settings.data_dir / "demo",
+            "data_dir": _directory(settings.data_dir),
             "database_url": "",
             "objects_dir": "",
             "workers": 1,  # worker processes would not know the demo's policies
@@ -81,6 +83,11 @@ def demo(
         }
     )
     return run(_demo(settings, once=once, show=not as_json))
+
+
+def _directory(data_dir: Path) -> Path:
+    """Where a demo lives; in the directory itself, if that is a demo's: people are told to set it."""
+    return data_dir if (data_dir / STATE).is_file() else data_dir / "demo"
 
 
 def _usable(port: int) -> int:
@@ -111,7 +118,7 @@ async def _demo(settings: Settings, *, once: bool, show: bool) -> int:
         if len(jobs) < CRAWLS:
             _say(show, typed("Interrupted: `fyke demo` goes on from here."))
             return Exit.INTERRUPTED
-        _finish(settings)
+        _save(settings, State(state.port, ended=True))  # the next demo is a new one
         noticed = await _changes(server, jobs[-1])
         if show:
             _show(noticed, settings)
@@ -240,7 +247,7 @@ def _say(show: bool, text: str) -> None:
 
 
 def _file(settings: Settings) -> Path:
-    return settings.data_dir / "demo.json"
+    return settings.data_dir / STATE
 
 
 async def _load(settings: Settings) -> State:
@@ -256,10 +263,13 @@ async def _load(settings: Settings) -> State:
 
 def _read(settings: Settings) -> State:
     try:
-        return msgspec.json.decode(_file(settings).read_bytes(), type=State)
+        state = msgspec.json.decode(_file(settings).read_bytes(), type=State)
     except (FileNotFoundError, msgspec.DecodeError):
+        state = State(0, ended=True)
+    if state.ended:
         shutil.rmtree(settings.data_dir, ignore_errors=True)
         return State(0)
+    return state
 
 
 def _save(settings: Settings, state: State) -> None:
@@ -267,11 +277,6 @@ def _save(settings: Settings, state: State) -> None:
     part = _file(settings).with_suffix(".part")
     part.write_bytes(msgspec.json.encode(state))
     part.replace(_file(settings))
-
-
-def _finish(settings: Settings) -> None:
-    """The next demo is a new one."""
-    _file(settings).unlink(missing_ok=True)
 
 
 def register(app: typer.Typer) -> None:
