@@ -181,8 +181,8 @@ async def _crawl(settings: Settings, work: Crawl, as_json: bool) -> int:
         _say(done, work.out)
     if job.state not in ENDED:
         return Exit.INTERRUPTED
-    missing = len(exports_of(_options(job.options).exports)) - done.out.made
-    if missing > 0:
+    missing = len(set(exports_of(_options(job.options).exports)) - done.out.made)
+    if missing:
         make = f"{program()} exports make {ids.public(job.id)}"
         console.print(f"{missing} exports are missing: {make}", markup=False)
         return Exit.FAILED

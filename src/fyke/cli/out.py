@@ -21,21 +21,22 @@ __all__ = ["Out", "bring_out"]
 
 
 class Out(Struct, frozen=True):
-    """The job's exports that are in the directory, those there that earlier crawls left, and how many the
-    job has made. A job that read no page leaves the files of an earlier crawl as they are."""
+    """The job's exports that are in the directory, those there that earlier crawls left, and which exports
+    the job has made. A job that read no page leaves the files of an earlier crawl as they are."""
 
     files: list[Path] = []
     earlier: list[Path] = []
-    made: int = 0
+    made: frozenset[tuple[str, str]] = frozenset()
 
 
 async def bring_out(base: Base, job: Job, out: Path) -> Out:
     """Copy the job's exports to where the person wants them."""
     exports = await base.database.read(lambda conn: list_exports(conn, job.id, None, 100))
+    made = frozenset((export.type, export.format) for export in exports)
     await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
     there = await asyncio.to_thread(_there, out)
     if there and not job.succeeded:
-        return Out([], there, len(exports))
+        return Out([], there, made)
     files = []
     for export in exports:
         file = out / _name(export.type, export.format)
@@ -46,7 +47,7 @@ async def bring_out(base: Base, job: Job, out: Path) -> Out:
             kept = f"they are kept: {listed}, then {program()} exports get ID"
             raise FykeError(f"the exports cannot be copied to {file}: {error.strerror}; {kept}") from error
         files.append(file)
-    return Out(sorted(files), _without(there, files), len(exports))
+    return Out(sorted(files), _without(there, files), made)
 
 
 def _name(kind: str, format: str) -> str:

@@ -19,7 +19,7 @@ from fyke.core.diff import removed
 from fyke.core.errors import DiskFull, FykeError, Invalid, JobNotFound, StoreBusy
 from fyke.core.handler import Context
 from fyke.core.ids import public
-from fyke.core.job import JobOptions
+from fyke.core.job import EXPORT_FORMATS, EXPORT_TYPES, JobOptions
 from fyke.core.outcome import (
     Change,
     Effect,
@@ -35,6 +35,7 @@ from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.task import JobInfo, Task
 from fyke.jobs.export import ExportParts, exports_of, make_export
 from fyke.jobs.plan import plan_prefix
+from fyke.store.exports import list_exports
 from fyke.store.jobs import Job, get_job
 from fyke.store.listings import (
     SourceState,
@@ -55,6 +56,7 @@ REMOVED_FROM: Final = 1 << 62  # places in the diff beyond those of all pages, f
 CHUNK: Final = 500
 DISK_FULL_WAIT: Final = 30 * SECOND
 DISK_FULL_ATTEMPTS: Final = 20
+MOST_EXPORTS: Final = len(EXPORT_TYPES) * len(EXPORT_FORMATS)  # one of each
 MOST_MESSAGES: Final = 3
 
 
@@ -123,11 +125,15 @@ class FinishHandler:
         return (ForgetListings(tuple(kept)),) if kept else ()
 
     async def _export(self, job: Job) -> tuple[list[SaveExport], Exception | None]:
-        """All exports of the job, as far as they could be made, and what went wrong last."""
-        formats = msgspec.json.decode(job.options, type=JobOptions).exports
+        """All exports of the job, those of its options and those that it has by now, as far as they could be
+        made; and what went wrong last."""
+        wanted = exports_of(msgspec.json.decode(job.options, type=JobOptions).exports)
+        made = await self._database.read(lambda conn: list_exports(conn, job.id, None, MOST_EXPORTS))
+        # What somebody has made of the job while it ran is of less than it has now.
+        before = [(export.type, export.format) for export in reversed(made)]
         exports: list[SaveExport] = []
         problem: Exception | None = None
-        for kind, format in exports_of(formats):
+        for kind, format in dict.fromkeys([*wanted, *before]):
             try:
                 exports.append(await make_export(self._parts, job.id, kind, format))
             except StoreBusy:  # the database is away: the exports can wait until it is back

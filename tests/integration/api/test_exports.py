@@ -54,6 +54,17 @@ async def test_made_on_demand(fyke: World, format: str, kind: str) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+async def test_what_was_made_while_the_job_ran_is_made_anew_at_its_end(fyke: World) -> None:
+    fyke.shop.door.clear()
+    job = await fyke.submit(fyke.shop.products(3), options={"exports": ["csv"]})
+    early = [await make(fyke, job, *kind) for kind in (("full", "jsonl"), ("full", "csv"))]
+    assert [made["row_count"] for made in early] == [0, 0]
+    fyke.shop.door.set()
+    await fyke.ended(job)
+    made = {(one["type"], one["format"]): one["row_count"] for one in await fyke.results(job, "exports")}
+    assert made == {("full", "jsonl"): 3, ("full", "csv"): 3, ("seo", "csv"): 3, ("diff", "csv"): 3}
+
+
 async def test_made_at_the_end(fyke: World) -> None:
     job = (await fyke.crawl(fyke.shop.products(2), options={"exports": ["csv", "json"]}))["id"]
     made = await fyke.results(job, "exports")
