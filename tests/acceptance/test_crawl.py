@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fyke.core.extras import PYARROW
 from tests.acceptance.command import Fyke
 from tests.acceptance.exported import rows
 from tests.integration.jobs.site import Reply, Site, sitemap_of
@@ -259,7 +260,7 @@ async def test_parquet_that_cannot_be_written_is_refused_before_the_crawl(
         web.url("/p/0"), tmp_path / "out", "--format", "csv,parquet", PYTHONPATH=tmp_path / "without"
     )
     assert done.code == 2
-    assert "pip install 'fyke[parquet]'" in done.line
+    assert f"/python -m pip install '{PYARROW}'" in done.line
     assert web.hits.total() == 0
 
 

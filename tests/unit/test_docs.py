@@ -17,6 +17,7 @@ from fyke.api.requests import OptionsBody
 from fyke.cli.exits import Exit
 from fyke.cli.main import EPILOG, MODULES
 from fyke.core.errors import FykeError
+from fyke.core.extras import PYARROW
 from fyke.core.job import EXPORT_FORMATS, STATES, JobOptions
 from fyke.core.outcome import Verdict
 from fyke.core.page import ErrorClass
@@ -283,6 +284,12 @@ def test_toml_examples_load() -> None:
 
 def test_the_changelog_has_this_version() -> None:
     assert f"## {__version__}" in ALL["CHANGELOG.md"]
+
+
+def test_what_is_optional_is_what_the_project_declares() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["optional-dependencies"] == {"parquet": [PYARROW]}
+    assert f"-m pip install '{PYARROW}'" in PAGES["docs/exports.md"]
 
 
 def test_the_license_is_the_one_that_the_project_declares() -> None:

@@ -8,6 +8,7 @@ from io import BytesIO
 import pytest
 
 from fyke.core.errors import Invalid
+from fyke.core.extras import PYARROW
 from fyke.core.record import Product
 from fyke.export import parquet as module
 from fyke.export.parquet import ParquetWriter
@@ -62,5 +63,5 @@ def test_prices_of_any_size() -> None:
 
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(Invalid, match=r"pip install 'fyke\[parquet\]'"):
+    with pytest.raises(Invalid, match=f" -m pip install '{PYARROW}'"):
         written("full", "parquet", FULL)

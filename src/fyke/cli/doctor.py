@@ -17,6 +17,7 @@ from fyke.cli.exits import Exit
 from fyke.cli.run import configured, run
 from fyke.cli.show import print_json, say
 from fyke.core.errors import FykeError
+from fyke.core.extras import PYARROW, how_to_install
 from fyke.fetch.multi import client_library
 from fyke.settings import Settings
 from fyke.store.migrate import check as check_schema
@@ -63,7 +64,7 @@ def _look(settings: Settings) -> list[Finding]:
         Finding(
             "guard", "ok", f"allowed beyond public addresses: {', '.join(settings.egress_allow) or 'nothing'}"
         ),
-        _optional("parquet exports", "pyarrow", "fyke[parquet]"),
+        _optional("parquet exports", "pyarrow", PYARROW),
     ]
 
 
@@ -128,10 +129,10 @@ def _files() -> Finding:
     return Finding("open files", state, f"at most {soft}; {LEAST_FILES} or more are good")
 
 
-def _optional(name: str, module: str, extra: str) -> Finding:
+def _optional(name: str, module: str, requirement: str) -> Finding:
     if find_spec(module) is not None:
         return Finding(name, "ok", "available")
-    return Finding(name, "note", f"not installed: pip install '{extra}'")
+    return Finding(name, "note", f"not installed: {how_to_install(requirement)}")
 
 
 def register(app: typer.Typer) -> None:

@@ -1,5 +1,5 @@
-"""Parquet, for `fyke[parquet]`: text as strings, times as UTC timestamps in µs, prices as decimals with
-ten places (more are rounded, a number of more than 28 digits before them is left out and counted).
+"""Parquet, where pyarrow is installed: text as strings, times as UTC timestamps in µs, prices as decimals
+with ten places (more are rounded, a number of more than 28 digits before them is left out and counted).
 Rows are gathered into groups large enough to be worth compressing."""
 
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, BinaryIO, Final
 
 from fyke.core.errors import Invalid
+from fyke.core.extras import PYARROW, how_to_install
 from fyke.export.rows import Cells, Column, Columns, Shape
 
 __all__ = ["ParquetWriter"]
@@ -74,7 +75,7 @@ def _pyarrow() -> tuple[Any, Any]:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
         raise Invalid(
-            "parquet needs pyarrow, which is not installed: pip install 'fyke[parquet]'", field="format"
+            f"parquet needs pyarrow, which is not installed: {how_to_install(PYARROW)}", field="format"
         ) from error
 
 

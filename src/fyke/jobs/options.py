@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from fyke.core.errors import Invalid, InvalidUrl, Refused, UnknownName
+from fyke.core.extras import PYARROW, how_to_install
 from fyke.core.job import EXPORT_FORMATS, JobOptions
 from fyke.core.urls import canonical
 from fyke.egress.guard import Guard
@@ -49,7 +50,7 @@ def check_options(options: JobOptions, guard: Guard) -> None:
             raise UnknownName("export format", format, EXPORT_FORMATS)
     if "parquet" in options.exports and find_spec("pyarrow") is None:
         raise Invalid(
-            "parquet needs pyarrow, which is not installed: pip install 'fyke[parquet]'",
+            f"parquet needs pyarrow, which is not installed: {how_to_install(PYARROW)}",
             field="options.exports",
         )
     _check_limits(options)

@@ -290,7 +290,7 @@ async def test_an_unknown_name_in_a_query(
         (
             {"urls": ["http://a.test/"], "options": {"exports": ["parquet"]}},
             "options.exports",
-            "fyke[parquet]",
+            "-m pip install 'pyarrow>=",
         ),
     ],
 )
