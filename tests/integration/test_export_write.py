@@ -124,6 +124,8 @@ async def test_warc(tmp_path: Path) -> None:
         for record in ArchiveIterator(BytesIO(data))
     ]
     assert info[0] == "warcinfo"
+    (first, *_) = ArchiveIterator(BytesIO(data))
+    assert first.rec_headers.get_header("WARC-Filename") == "full.warc.gz"
     order = [3, 4, 5, 6, 7, 8, 0, 1, 2]
     assert pages == [
         ("response", f"https://shop.example/{number}", f"<p>{number}</p>".encode()) for number in order

@@ -14,7 +14,7 @@ from fyke.objects.warc import info_record
 
 __all__ = ["WarcWriter"]
 
-NAME = "pages.warc.gz"
+NAME = "full.warc.gz"  # the export's, whatever it is saved as
 
 
 class WarcWriter:
