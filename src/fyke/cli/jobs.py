@@ -23,6 +23,7 @@ jobs = typer.Typer(help="Look at jobs, and tell them to stop or go on.", no_args
 
 NOBODY = "no server or worker runs that would work on it (`fyke serve` starts one)"
 NOT_FAILED = {ErrorClass.ROBOTS: "skipped", ErrorClass.WORKER_KILLED: "quarantined"}
+UNSHOWN = {"options", "progress", "left_out_lines", "bytes", "residential_bytes"}  # megabytes say as much
 CHANGES = (*get_args(ChangeType), "ALL")
 POLL = 0.5
 LOOKS = 20  # looks at a job from one look at who works to the next
@@ -53,8 +54,9 @@ def _print_job(job: Any, as_json: bool) -> None:
     if as_json:
         print_json(job)
         return
+    same = {"close_reason"} if job["close_reason"] == job["state"] else set()
     for name, value in job.items():
-        if name not in ("options", "progress", "left_out_lines") and value not in (None, []):
+        if value is not None and name not in UNSHOWN | same:
             say(f"{name.replace('_', ' '):>22}  {value}")
 
 
