@@ -60,7 +60,7 @@ async def test_a_sitemap_and_the_second_crawl_of_it(fyke: Fyke, web: Site, tmp_p
     assert [re.split("  +", line) for line in shown[1:]] == [
         ["MODIFIED", "price: 12 → 9; text", web.url("/p/2")],
         ["ADDED", "title: New", web.url("/p/new")],
-        ["REMOVED", "title: Thing 0; price: 10; availability: in_stock", web.url("/p/0")],
+        ["REMOVED", "price: 10; availability: in_stock; title: Thing 0", web.url("/p/0")],
     ]
 
 

@@ -231,11 +231,14 @@ def diff(
 
 def _what_changed(row: Any) -> str:
     """A change in words: from what to what, where that is kept, else which field."""
-    told = ("title", "price", "availability")
+    told = ("price", "availability", "title")
     kind = row["change_type"]
     if kind == "MODIFIED":
         steps = {name: f"{name}: {_side(row, name, 'prev')} → {_side(row, name, 'curr')}" for name in told}
-        return "; ".join(steps.get(name, name) for name in row["fields_changed"])
+        changed = row["fields_changed"]
+        return "; ".join(
+            [steps[name] for name in told if name in changed] + [name for name in changed if name not in told]
+        )
     side = "prev" if kind == "REMOVED" else "curr"
     return "; ".join(f"{name}: {_side(row, name, side)}" for name in told if row[f"{name}_{side}"])
 
