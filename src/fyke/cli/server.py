@@ -169,14 +169,15 @@ class Behind:
         worker = self.engine.worker
         if worker is not None:
             parts["worker"] = {"held": len(worker.held), "running": worker.running}
-            if worker.problem is not None:
-                problems.append(f"{UNWRITTEN}: {worker.problem.message}")
+        metrics = self.engine.metrics
+        if problem := metrics.problem() or metrics.problem_of_others():
+            problems.append(f"{UNWRITTEN}: {problem}")
         if self.processes is not None:
             alive = len(self.processes.pids())
             parts["worker_processes"] = alive
             if alive < self.settings.workers:
                 problems.append(f"{alive} of {self.settings.workers} worker processes run")
-        return EngineHealth(parts, tuple(problems), self.engine.metrics.lag_lately)
+        return EngineHealth(parts, tuple(problems), metrics.lag_lately)
 
 
 def share_of(settings: Settings) -> Share | None:

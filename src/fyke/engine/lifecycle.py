@@ -86,16 +86,17 @@ async def until_signalled() -> str:
             arrived.set_result(name)
 
     def catch(number: int, _frame: object) -> None:
-        # The loop's own handlers end with the loop, Python's with the interpreter's last steps; what is
-        # ignored stays so.
-        for one in STOPPING:
-            signal.signal(one, signal.SIG_IGN)
         if not loop.is_closed():
             loop.call_soon_threadsafe(note, signal.Signals(number).name)
 
     for one in STOPPING:
         signal.signal(one, catch)
-    return await arrived
+    name = await arrived
+    # The loop's own handlers end with the loop, Python's with the interpreter's last steps; what is ignored
+    # stays so. Not in the handler: of several signals at once it would take the others' away.
+    for one in STOPPING:
+        signal.signal(one, signal.SIG_IGN)
+    return name
 
 
 class LagMeter:

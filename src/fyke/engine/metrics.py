@@ -41,7 +41,8 @@ def spread(bounds: tuple[float, ...]) -> Spread:
 
 
 class Tallies(Struct):
-    """What a process has counted since it started. `tasks` goes by kind, verdict and error class."""
+    """What a process has counted since it started; `tasks` goes by kind, verdict and error class. `problem`
+    is why it cannot settle just now, if it cannot."""
 
     tasks: dict[tuple[str, str, str], int] = field(default_factory=dict)
     seconds: dict[str, Spread] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class Tallies(Struct):
     late: int = 0
     takeovers: int = 0
     running: int = 0
+    problem: str = ""
 
     def join(self, other: "Tallies") -> None:
         for key, count in other.tasks.items():
@@ -68,6 +70,7 @@ class EngineMetrics(Collector):
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.running: Callable[[], int] = int
+        self.problem: Callable[[], str] = str
         self.lag_worst = 0.0
         self._mine = Tallies()
         self._others: dict[int, Tallies] = {}
@@ -115,7 +118,7 @@ class EngineMetrics(Collector):
 
     def report(self) -> Tallies:
         """What this process has counted."""
-        self._mine.running = self.running()
+        self._mine.running, self._mine.problem = self.running(), self.problem()
         return self._mine
 
     def heard(self, place: int, tallies: Tallies) -> None:
@@ -128,6 +131,10 @@ class EngineMetrics(Collector):
         if tallies is not None:
             tallies.running = 0
             self._gone.join(tallies)
+
+    def problem_of_others(self) -> str:
+        """Why a worker process cannot settle, if one cannot."""
+        return next((tallies.problem for tallies in self._others.values() if tallies.problem), "")
 
     def collect(self) -> Iterator[Metric]:
         found = Tallies()

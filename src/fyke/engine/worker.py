@@ -95,6 +95,7 @@ class Worker:
         self.stopping = False
         self.lease = await self.queue.open_lease(self.options.info)
         self.metrics.running = lambda: self.running
+        self.metrics.problem = lambda: self.problem.message if self.problem is not None else ""
         self._loops = [
             asyncio.create_task(self._claim_forever(), name="claim"),
             asyncio.create_task(self.settler.run(), name="settle"),

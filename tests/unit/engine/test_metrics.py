@@ -63,3 +63,15 @@ def test_a_value_at_a_bound_is_within_it() -> None:
     ]
     assert buckets == [0, 1, 1, 2]
     assert registry.get_sample_value("fyke_task_seconds_sum", labels) == 61.1
+
+
+def test_a_worker_process_tells_why_it_cannot_settle_for_as_long_as_it_cannot() -> None:
+    server, worker = EngineMetrics(CollectorRegistry()), counting(1, 0.01)
+    server.heard(0, told(worker))
+    assert server.problem_of_others() == ""
+    worker.problem = lambda: "the disk is full"
+    server.heard(0, told(worker))
+    assert server.problem_of_others() == "the disk is full"
+    assert server.problem() == ""
+    server.ended(0)
+    assert server.problem_of_others() == ""
