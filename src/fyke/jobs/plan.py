@@ -24,7 +24,7 @@ from fyke.core import clock
 from fyke.core.errors import InvalidUrl, StoreError
 from fyke.core.handler import Context
 from fyke.core.ids import public
-from fyke.core.outcome import AddSources, AddTasks, Effect, Outcome, Source, SourceRead, Verdict
+from fyke.core.outcome import AddSources, AddTasks, Effect, JobLog, Outcome, Source, SourceRead, Verdict
 from fyke.core.page import ErrorClass
 from fyke.core.retry import RetryPolicy, retry_delay
 from fyke.core.secrets import hide_login, redact
@@ -125,7 +125,9 @@ class PlanHandler:
                 least=stopped.until - clock.now(),
             )
             if delay is not None:
-                return reading.outcome(Verdict.RETRY, (), delay=delay, error_class=stopped.error_class)
+                again = clock.iso(clock.now() + delay)
+                told = JobLog(redact(f"{payload.location}: {stopped.message}; asked again at {again}"))
+                return reading.outcome(Verdict.RETRY, (told,), delay=delay, error_class=stopped.error_class)
             reading.report.lose(f"{stopped.error_class}: {stopped.message}")
             reading.failed = not stopped.skipped
         if reading.payload is not payload:

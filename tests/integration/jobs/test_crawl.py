@@ -168,6 +168,8 @@ async def test_a_sitemap_that_fails_at_first_is_asked_again(here: Bench, shop: S
     job = await here.crawl(JobRequest(sitemap=shop.url("/s.xml"), options=options()))
     assert (job.state, job.total) == ("succeeded", 2)
     assert shop.hits["/s.xml"] == 2
+    told = [str(row[0]) for row in await here.rows("SELECT data FROM events WHERE job = $1", job.id)]
+    assert any("/s.xml: status 503; asked again at 20" in data for data in told)
 
 
 async def test_a_part_that_cannot_be_had_leaves_a_job_partial_and_is_read_by_a_retry(
