@@ -86,7 +86,8 @@ class Settings(BaseSettings):
         60.0,
         gt=0,
         le=3600,
-        description="Seconds for an attempt, redirects included; five times as many for a sitemap.",
+        description="Seconds for an attempt, redirects included; five times as many for a sitemap,"
+        " half as many for robots.txt.",
     )
     max_header_bytes: int = Field(64_000, ge=1_000, description="Bytes of response headers accepted.")
     max_body_bytes: int = Field(10_000_000, ge=1_000, description="Bytes of a page accepted, as sent.")

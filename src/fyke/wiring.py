@@ -69,7 +69,7 @@ LONGEST_JOB = 7.0  # days
 ROBOTS = FetchOptions(
     accept="text/plain,*/*;q=0.8",
     redirects=REDIRECTS,
-    timeout=30,
+    patience=0.5,
     max_bytes=SIZE_LIMIT,
     max_inflated=SIZE_LIMIT,
     truncate=True,

@@ -138,6 +138,22 @@ async def test_what_the_second_command_asks_for_holds(fyke: Fyke, web: Site, tmp
     assert (job["options"]["traffic_budget_mb"], job["options"]["max_urls"]) == (50, 200)
 
 
+async def test_a_larger_budget_holds_for_a_crawl_that_was_killed(
+    fyke: Fyke, web: Site, tmp_path: Path
+) -> None:
+    paths = web.products(PAGES)
+    listed = tmp_path / "urls.txt"
+    listed.write_text("\n".join(web.urls(paths)))
+    running = await fyke.start("crawl", str(listed), "--out", tmp_path / "out", "--max-urls", "60", *FAST)
+    when_asked(web, paths[30], running.kill)
+    assert (await running.ended()).code == -signal.SIGKILL
+    when_asked(web, paths[30], None)
+    done = await fyke.crawl(listed, tmp_path / "out", "--max-urls", "100", "--json")
+    assert (done.code, done.json["succeeded"], done.json["close_reason"]) == (5, 100, "max_urls")
+    done = await fyke.crawl(listed, tmp_path / "out", "--max-urls", "0", "--json")
+    assert (done.code, done.json["succeeded"]) == (0, PAGES)
+
+
 async def test_other_jobs_of_the_data_directory_are_not_a_surprise(
     fyke: Fyke, web: Site, tmp_path: Path
 ) -> None:

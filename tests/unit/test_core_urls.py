@@ -2,7 +2,7 @@
 
 import pytest
 
-from fyke.core.urls import canonical
+from fyke.core.urls import canonical, is_utf8, with_bytes
 
 PAGE = "http://shop.example/p/1"
 
@@ -21,6 +21,12 @@ PAGE = "http://shop.example/p/1"
 )
 def test_spellings_of_one_address(spelling: str) -> None:
     assert canonical(spelling) == PAGE
+
+
+def test_half_a_character_is_spelled_out() -> None:
+    assert not is_utf8("http://a.test/\ud800")
+    assert with_bytes("a\ud800") == "a\\ud800"
+    assert with_bytes("caf\udce9") == "caf\\xe9"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ A route declares its view (`gives`); its schema is made from the view itself, so
 The failures that any route may have are added here once.
 """
 
+from importlib.util import find_spec
 from typing import Any, Final
 
 import msgspec
@@ -164,7 +165,20 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
         for method, operation in operations.items():
             schemas.update(operation.pop(PARTS, {}))
             _complete_operation(path, method, operation)
+    if find_spec("pyarrow") is None:
+        _without("parquet", document)
     return document
+
+
+def _without(value: str, node: Any) -> None:
+    """Take what cannot be done here out of all that may be chosen."""
+    if isinstance(node, dict):
+        if isinstance(node.get("enum"), list):
+            node["enum"] = [one for one in node["enum"] if one != value]
+        node = list(node.values())
+    if isinstance(node, list):
+        for one in node:
+            _without(value, one)
 
 
 def _failure_headers(status: str) -> dict[str, Any]:

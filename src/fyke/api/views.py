@@ -226,7 +226,7 @@ def _job(job: Job, now: int) -> dict[str, Any]:
     return {
         "id": public(job.id),
         "state": job.state,
-        "close_reason": job.close_reason,
+        "close_reason": job.close_reason if job.state in ENDED else None,
         "domain": job.domain,
         "source_kind": job.source_kind,
         "source": job.source,

@@ -20,7 +20,7 @@ from fyke.cli.run import configured, run
 from fyke.cli.show import console, print_json, progress_bar, say, summary, tell_skipped
 from fyke.cli.source import kind_of
 from fyke.core import clock, ids
-from fyke.core.errors import DiskFull, Invalid
+from fyke.core.errors import Conflict, DiskFull, Invalid
 from fyke.core.job import ENDED, JobOptions
 from fyke.engine.lifecycle import until_signalled
 from fyke.extract import TARGETS
@@ -198,7 +198,7 @@ async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]"
     began = await base.database.read(lambda conn: conn.now())
     identity = await _job_for(engine, prepared, work)
     start = await base.database.read(lambda conn: get_job(conn, identity))
-    watching = asyncio.create_task(_watch(engine, identity, work))
+    watching = asyncio.create_task(_see_through(engine, identity, work))
     try:
         await asyncio.wait([signalled, watching], return_when=asyncio.FIRST_COMPLETED)
         if watching.done():
@@ -213,6 +213,22 @@ async def crawl_once(engine: Engine, work: Crawl, signalled: "asyncio.Task[str]"
     if start.created_at >= began:
         return Crawled(job, out, None, 0, prepared.skipped)
     return Crawled(job, out, began, start.succeeded + start.failed + start.skipped, prepared.skipped)
+
+
+async def _see_through(engine: Engine, identity: int, work: Crawl) -> None:
+    """Watch the job to its end. One whose budget of URLs was raised while it ran goes on from there: what it
+    had left out by then comes back with a resume."""
+    base = engine.base
+    while True:
+        await _watch(engine, identity, work)
+        job = await base.database.read(lambda conn: get_job(conn, identity))
+        if job.state != "stopped" or not _raised(job, _options(job.options)):
+            return
+        try:
+            await resume_job(base.database, identity, base.policies.lane_for)
+        except Conflict:
+            return
+        base.queue.wake()
 
 
 async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
@@ -242,6 +258,8 @@ async def _job_for(engine: Engine, prepared: Prepared, work: Crawl) -> int:
 def _raised(latest: Job, options: JobOptions) -> bool:
     """Whether the budget that a job stopped at is larger now, or none. With any other options it would stop
     where it did: who asks for that asks for a new crawl."""
+    if latest.close_reason == "max_urls":
+        return not options.max_urls or options.max_urls > latest.total
     before, now = (getattr(o, latest.close_reason or "", 0) for o in (_options(latest.options), options))
     return bool(before) and (not now or now > before)
 

@@ -5,6 +5,7 @@ A command's module is loaded when the command is asked for: nobody waits for wha
 
 import logging
 import os
+import signal
 import sys
 import traceback
 from difflib import get_close_matches
@@ -149,6 +150,7 @@ def _of_the_system(error: OSError) -> str:
 def main() -> None:
     """Run a command; every end is a code and at most one readable line."""
     code: Any
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until a command has ways of its own
     try:
         code = app(standalone_mode=False)
     except typer.TyperException as error:

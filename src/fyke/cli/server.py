@@ -5,7 +5,7 @@ import contextlib
 import socket
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import uvicorn
 from prometheus_client import CollectorRegistry
@@ -32,6 +32,7 @@ from fyke.wiring import Base, Engine, kept_bodies
 __all__ = ["Server"]
 
 T = TypeVar("T")
+SILENT: Final = 10.0  # seconds; a worker process reports every two
 
 
 class Quiet(uvicorn.Server):
@@ -177,6 +178,8 @@ class Behind:
             parts["worker_processes"] = alive
             if alive < self.settings.workers:
                 problems.append(f"{alive} of {self.settings.workers} worker processes run")
+            if silent := metrics.silent(SILENT):
+                problems.append(f"{silent} worker processes have said nothing for {SILENT:.0f} s")
         return EngineHealth(parts, tuple(problems), metrics.lag_lately)
 
 

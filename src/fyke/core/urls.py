@@ -12,7 +12,7 @@ __all__ = ["NOT_UTF8", "canonical", "host_of", "is_utf8", "join", "origin_of", "
 MAX_LENGTH = 8192
 ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
-BYTES = re.compile("[\udc80-\udcff]")  # how `surrogateescape` keeps the bytes that are not UTF-8
+BYTES = re.compile("[\ud800-\udfff]")  # halves of characters; `surrogateescape` keeps bytes as such
 NOT_UTF8 = "not UTF-8"
 ZONE = re.compile(r"[^?#]*?//[^/?#]*\[[0-9A-Fa-f:.]+%")
 
@@ -41,13 +41,16 @@ def why_unreadable(url: str) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether all bytes of a text that was read with `surrogateescape` were UTF-8."""
+    """Whether a text is whole, and all bytes of one that was read with `surrogateescape` were UTF-8."""
     return not BYTES.search(text)
 
 
 def with_bytes(text: str) -> str:
     """A text with the bytes that were not UTF-8 spelled out: `caf\\xe9`."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # from JSON, which can spell half a character
+        return text.encode("utf-8", "backslashreplace").decode()
 
 
 def canonical(url: str) -> str:

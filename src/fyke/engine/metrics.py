@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from fyke.core.clock import monotonic
 from fyke.core.outcome import Outcome
 
 __all__ = ["EngineMetrics", "Tallies"]
@@ -74,6 +75,7 @@ class EngineMetrics(Collector):
         self.lag_worst = 0.0
         self._mine = Tallies()
         self._others: dict[int, Tallies] = {}
+        self._heard_at: dict[int, float] = {}
         self._gone = Tallies()  # what processes that have ended had counted
         self._lag = spread(LAGS)
         self._lags: deque[float] = deque(maxlen=300)  # ten a second
@@ -124,13 +126,19 @@ class EngineMetrics(Collector):
     def heard(self, place: int, tallies: Tallies) -> None:
         """A worker process reports; it does so again and again, with all since it started."""
         self._others[place] = tallies
+        self._heard_at[place] = monotonic()
 
     def ended(self, place: int) -> None:
         """The worker process of that place is gone; what it had counted stays."""
+        self._heard_at.pop(place, None)
         tallies = self._others.pop(place, None)
         if tallies is not None:
             tallies.running = 0
             self._gone.join(tallies)
+
+    def silent(self, seconds: float) -> int:
+        """How many worker processes have not reported for so long."""
+        return sum(monotonic() - at > seconds for at in self._heard_at.values())
 
     def problem_of_others(self) -> str:
         """Why a worker process cannot settle, if one cannot."""

@@ -159,12 +159,11 @@ class Worker:
             news.clear()
             ahead = self._lookahead.look(monotonic())
             most = self.options.concurrency + ahead
-            least = max(
-                1, min(self.options.concurrency, ahead) // 8
-            )  # a claim for one costs as much as for many
+            least = max(1, min(self.options.concurrency, ahead) // 8)  # one costs as much as many
             # What is done and not yet settled is no work any more, but not without end.
             room = min(most - self.running - len(self.waiting), 2 * most - len(self.held))
-            unsettled = self.settler.problem is not None
+            # What a slow task has left free may be its own job's: that is known when it is settled, at once.
+            unsettled = self.settler.problem is not None or (not ahead and bool(self.settler.outcomes))
             if unsettled or (self.suspects and self.held) or room < least:
                 self._room.clear()
                 if unsettled or self.held:

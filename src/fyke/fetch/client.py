@@ -29,6 +29,7 @@ __all__ = ["HttpClient"]
 
 LOOK_EVERY: Final = 0.25  # seconds between looks at what is under way
 MOST_ASKS: Final = 256
+MOST_FORGETFUL: Final = 10_000
 CONTROLS: Final = dict.fromkeys((*range(32), 127))
 
 
@@ -53,6 +54,7 @@ class HttpClient:
         self._look: TimerHandle | None = None
         # By identity, which is quicker than by value; the options are kept so that it stays theirs.
         self._asks: dict[int, tuple[FetchOptions, Ask]] = {}
+        self._forgetful: dict[str, None] = {}  # hosts that end kept connections without an answer
 
     async def start(self) -> None:
         self._loop = get_running_loop()
@@ -168,7 +170,8 @@ class HttpClient:
         left = trip.time_left()
         if left <= 0:
             return ErrorClass.TIMEOUT, f"not done within {trip.total:g} s, redirects included"
-        transfer.prepare(admission.href, admission.host, trip.hop_ask(admission.host), left)
+        fresh = bool(self._forgetful) and admission.host in self._forgetful
+        transfer.prepare(admission.href, admission.host, trip.hop_ask(admission.host), left, fresh)
         if self._guard.resolver is not None:
             problem = await self._pin(admission.href, admission.host, transfer)
             if problem is not None:
@@ -219,8 +222,17 @@ class HttpClient:
             transfer.close()
             return
         self._multi.abort(transfer.curl, (ABORTED, "given up"))
+        if transfer.lost:
+            self._ask_afresh(transfer.host)
         transfer.chunks = []
         self._idle.append(transfer)
+
+    def _ask_afresh(self, host: str) -> None:
+        """From now on each request to the host has a connection of its own: on a kept one the next attempt
+        would end as this one did."""
+        self._forgetful[host] = None
+        if len(self._forgetful) > MOST_FORGETFUL:
+            self._forgetful.pop(next(iter(self._forgetful)))
 
     def _look_around(self) -> None:
         """Break off where nothing has come for too long, or nothing but headers, or more than can be seen in

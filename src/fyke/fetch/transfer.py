@@ -63,13 +63,15 @@ class Transfer:
         self.inflater: Inflater | None = None
         self._asked = 0
         self._unconnected: Problem | None = None  # why an address of the host was passed over
-        self._host = ""
+        self.host = ""
         self._ask: Ask
         self._inflated = 0
         self._left = 0
         self._redirect = False
         self._headers_set: tuple[bytes, ...] = ()
         self._timeout_set = 0
+        self._fresh = False
+        self.lost = False  # a kept connection ended without an answer
         self.curl = self._new_curl(options)
 
     def _new_curl(self, options: ClientOptions) -> pycurl.Curl:
@@ -96,7 +98,7 @@ class Transfer:
             curl.setopt(pycurl.CAINFO, options.ca_file)
         return curl
 
-    def prepare(self, url: str, host: str, ask: Ask, timeout: float) -> None:
+    def prepare(self, url: str, host: str, ask: Ask, timeout: float, fresh: bool = False) -> None:
         """Make ready for a request; what the last one set and this one wants alike is left alone."""
         self.lines.clear()
         self.chunks = []
@@ -108,8 +110,9 @@ class Transfer:
         self.truncated = False
         self.paused = False
         self._asked = 0
+        self.lost = False
         self._unconnected = None
-        self._host = host
+        self.host = host
         self._ask = ask
         self.inflater = None
         self._inflated = 0
@@ -119,6 +122,9 @@ class Transfer:
         if self._headers_set != ask.headers:
             curl.setopt(pycurl.HTTPHEADER, list(ask.headers))
             self._headers_set = ask.headers
+        if self._fresh != fresh:
+            curl.setopt(pycurl.FRESH_CONNECT, fresh)
+            self._fresh = fresh
         milliseconds = max(1, int(timeout * 1000))
         if self._timeout_set != milliseconds:
             curl.setopt(pycurl.TIMEOUT_MS, milliseconds)
@@ -210,12 +216,12 @@ class Transfer:
         """Called by libcurl for every connection, with the address it is about to be made to."""
         family, kind, protocol, peer = address
         refusal = (
-            self._guard.refuse_address(peer[0], self._host)
+            self._guard.refuse_address(peer[0], self.host)
             if family in (AF_INET, AF_INET6)
             else "not an internet address"
         )
         if refusal is not None:
-            self._unconnected = (ErrorClass.REFUSED, f"{self._host} has the address {refusal}")
+            self._unconnected = (ErrorClass.REFUSED, f"{self.host} has the address {refusal}")
             return NO_SOCKET
         try:
             return socket(family, kind, protocol).detach()
@@ -227,7 +233,8 @@ class Transfer:
         """Called by libcurl before it sends the request: also before it sends it again, up to five times,
         where a kept connection ended without an answer."""
         self._asked += 1
-        if self._asked > 1 and (self._ask.once or self._asked > MOST_ASKED):
+        self.lost = self._asked > 1
+        if self.lost and (self._ask.once or self._asked > MOST_ASKED):
             self.problem = (ErrorClass.CONNECTION_LOST, "the connection was closed without an answer")
             return ABORT
         return PROCEED

@@ -1,5 +1,7 @@
 """What an answer that is not the page, or the sitemap, means for what was asked for."""
 
+from typing import Final
+
 from msgspec import Struct
 
 from fyke.core.errors import InvalidUrl
@@ -10,7 +12,10 @@ from fyke.fetch.headers import REDIRECTS
 from fyke.fetch.trip import as_browsers_read
 from fyke.politeness.robots import RobotsAnswer
 
-__all__ = ["Stopped", "disallowed", "leads_to", "stopped_by"]
+__all__ = ["Stopped", "disallowed", "leads_to", "overgrown", "stopped_by"]
+
+LARGE: Final = 1_000_000  # bytes; a smaller body cannot hold many more tags
+MOST_TAGS: Final = 250_000  # a parsed page takes some 280 bytes for each
 
 
 class Stopped(Struct, frozen=True):
@@ -30,6 +35,13 @@ def disallowed(answer: RobotsAnswer, fetched: Page | None = None) -> Stopped:
     skipped = answer.error_class == ErrorClass.ROBOTS
     reason = answer.reason if fetched is None else f"redirected: {answer.reason}"
     return Stopped(answer.error_class, reason, fetched, skipped=skipped, until=answer.until)
+
+
+def overgrown(page: Page) -> Stopped | None:
+    """A body within its limit may be a tree beyond all limits."""
+    if len(page.body) < LARGE or page.body.count(b"<") <= MOST_TAGS:
+        return None
+    return Stopped(ErrorClass.BODY_TOO_LARGE, f"the page has more than {MOST_TAGS} tags", page)
 
 
 def leads_to(page: Page) -> str | None:

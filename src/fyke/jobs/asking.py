@@ -75,12 +75,11 @@ class Asking:
                 return Leave(False, delay=wait)
         if not (site.obeys or robots):
             return GO
-        answer = self._robots.peek(url) or await self._robots.allowed(url)
-        learned: tuple[Effect, ...] = ()
-        spent = False
-        if answer.fetched_now is not None:
-            learned = (answer.fetched_now,)
-            spent = task.interval > 0
+        answer = self._robots.peek(url)
+        spent = answer is None and task.interval > 0  # also by waiting: its turn is over when it is known
+        if answer is None:
+            answer = await self._robots.allowed(url)
+        learned: tuple[Effect, ...] = () if answer.fetched_now is None else (answer.fetched_now,)
         if answer.crawl_delay is not None:
             slow = crawl_delay(answer.crawl_delay, site.policy)
             if slow is not None and slow.interval > task.interval:  # the lane does not keep it yet

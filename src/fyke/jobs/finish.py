@@ -50,6 +50,8 @@ from fyke.store.pages import last_change
 
 __all__ = ["REMOVED_FROM", "FinishHandler"]
 
+UNREAD: Final = ("waiting", "reading")  # sources that a resume goes on with
+
 log = structlog.get_logger("fyke.finish")
 
 REMOVED_FROM: Final = 1 << 62  # places in the diff beyond those of all pages, found by links or listed
@@ -89,7 +91,7 @@ class FinishHandler:
                 log.warning("exports_later", job=public(identity), reason=str(problem))
                 return Outcome(task.id, task.lane, task.claims, Verdict.RETRY, delay=delay)
             log.error("exports_failed", job=public(identity), reason=str(problem))
-        if read_whole(sources):
+        if all(source.state not in UNREAD for source in sources):
             await self._clear(identity)
         return _outcome(task, (*effects, *exports, EndJob(identity, _message(job, sources, problem))))
 

@@ -25,7 +25,7 @@ from fyke.extract.encode import data_json, seo_json
 from fyke.fetch.blocked import judge
 from fyke.fetch.decode import decode
 from fyke.fetch.options import PAGES, FetchOptions
-from fyke.jobs.answers import Stopped
+from fyke.jobs.answers import Stopped, overgrown
 from fyke.jobs.asking import Asking, Leave, Site
 from fyke.jobs.follow import MOST_DEPTH, children
 from fyke.jobs.page_log import PageLog
@@ -103,7 +103,10 @@ class PageHandler:
             hop, leave = onward
             return await self._not_now(task, job, site, leave, payload, effects, hop)
         if type(fetched) is Page and 200 <= fetched.status < 300:
-            return await self._keep(task, job, site, fetched, payload, effects)
+            stopped = overgrown(fetched)
+            if stopped is None:
+                return await self._keep(task, job, site, fetched, payload, effects)
+            return await self._stop(task, job, site, stopped, payload, effects)
         stopped, asked = self._asking.meaning(fetched, site)
         return await self._stop(task, job, site, stopped, payload, effects + asked)
 

@@ -59,6 +59,7 @@ MOST_NOTES: Final = 3
 NO_SITEMAP: Final = frozenset(
     {ErrorClass.NOT_FOUND, ErrorClass.HTTP_4XX, ErrorClass.BLOCKED, ErrorClass.ROBOTS}
 )
+NO_SITEMAPS: Final = ("not a sitemap", "the sitemap is empty")
 
 
 class PlanPayload(Struct, frozen=True):
@@ -129,9 +130,11 @@ class PlanHandler:
                 told = JobLog(redact(f"{payload.location}: {stopped.message}; asked again at {again}"))
                 return reading.outcome(Verdict.RETRY, (told,), delay=delay, error_class=stopped.error_class)
             reading.report.lose(f"{stopped.error_class}: {stopped.message}")
-            reading.failed = not stopped.skipped
+            reading.skipped = stopped.skipped
         if reading.payload is not payload:
             return reading.outcome(Verdict.REQUEUE, (), payload=msgspec.json.encode(reading.payload))
+        if not reading.report.ended and not reading.skipped:
+            await self._parts.objects.delete(reading.key)  # a retry asks the site, not what it said before
         return reading.outcome(Verdict.SUCCEEDED, (reading.read_through(),))
 
 
@@ -146,7 +149,7 @@ class Reading:
         self.task = task
         self.payload = payload
         self.report = Report()
-        self.failed = False  # the source could not be had
+        self.skipped = False  # the source is not ours to have
         self._context = context
         self._first = payload
         self._urls: list[tuple[int, str]] = []
@@ -213,7 +216,7 @@ class Reading:
             report.complete,
             report.warnings,
             message,
-            self.failed,
+            not report.ended and not self.skipped,
         )
 
     # --- lists ---
@@ -303,7 +306,9 @@ class Reading:
             if caught.stopped.error_class not in NO_SITEMAP:
                 raise
         if not self._usable and self.payload is self._first:
-            await self._follow_links()
+            found = self.report
+            unread = found.lost and not all(note.startswith(NO_SITEMAPS) for note in found.notes)
+            await self._follow_links(found if unread else None)
 
     async def _read_robots(self, origin: str, guess: str) -> bool:
         """Whether robots.txt names sitemaps. If not, the `guess` is due, in this turn or in another."""
@@ -320,9 +325,14 @@ class Reading:
             raise NotNow(leave, Hop(guess, ()))
         return False
 
-    async def _follow_links(self) -> None:
+    async def _follow_links(self, unread: Report | None) -> None:
+        """Many sites answer whatever is asked for, so what is no sitemap is none; one that could not be read
+        is told of."""
         start = self.payload.location
-        self.report = Report(notes=["no sitemap was found: links are followed from here"], ended=True)
+        if unread is None:
+            self.report = Report(notes=["no sitemap was found: links are followed from here"], ended=True)
+        else:
+            self.report = Report(unread.warnings, [*unread.notes, "links are followed instead"], lost=True)
         task = NewTask(Kind.PAGE, 0, self.parts.policies.lane_for(start), start, FOLLOW_FROM_HERE)
         self._count = 1
         await self._emit([AddTasks((task,))])
@@ -330,13 +340,13 @@ class Reading:
     # --- fetching ---
 
     @property
-    def _key(self) -> str:
+    def key(self) -> str:
         return f"{plan_prefix(self.task.job)}{self.payload.number}"
 
     async def _kept(self) -> AsyncGenerator[bytes, None] | None:
         """The sitemap's bytes, if it was fetched before."""
         try:
-            return await self.parts.objects.open(self._key)
+            return await self.parts.objects.open(self.key)
         except ObjectNotFound:
             return None
 
@@ -345,8 +355,8 @@ class Reading:
         with full_disk(), scratch(self.parts.directory) as directory:
             path = directory / "sitemap"
             await self._while_wanted(self._fetch.into(path, self.payload.hop or Hop(url, ())))
-            await self.parts.objects.put_file(self._key, path)
-        return await self.parts.objects.open(self._key)
+            await self.parts.objects.put_file(self.key, path)
+        return await self.parts.objects.open(self.key)
 
     # --- adding ---
 

@@ -31,12 +31,15 @@ PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 GZIP: Final = 31  # zlib's way of saying: with a gzip header
 BLOCK: Final = 0xFFFF  # what a stored block of deflate holds
 NEWLINE: Final = "\r\n"
+SECRET: Final = frozenset({"set-cookie", "set-cookie2"})  # no cookie is in what Fyke keeps or hands out
 
 
 def page_record(page: Page, level: int = 1) -> bytes:
     """The `response` record of a page, compressed at level 0 to 3."""
     lines = [f"HTTP/1.1 {page.status} {PHRASES.get(page.status, '')}", f"content-length: {len(page.body)}"]
     for name, value in page.headers:
+        if name in SECRET:
+            continue
         kept = RENAMED + name if name in TRANSFER else name
         # A browser joins headers of one name by line breaks; a record must not be broken by them.
         lines += [f"{kept}: {part}" for part in value.splitlines() or [""]]

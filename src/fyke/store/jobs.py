@@ -1,5 +1,6 @@
 """Jobs: made, read, listed, and told to stop or go on."""
 
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -163,8 +164,8 @@ def _new_row(identity: int, new: NewJob, band: int, now: int) -> Row:
         band,
         options.max_concurrency,
         options.max_urls,
-        int(options.traffic_budget_mb * MB),
-        int(options.residential_limit_mb * MB),
+        ceil(options.traffic_budget_mb * MB),
+        ceil(options.residential_limit_mb * MB),
         int(options.time_limit_s * SECOND),
         now,
     )

@@ -23,7 +23,8 @@ MOST_JOBS: Final = 100  # in one round; the next takes the others
 # seconds. Not max(at): MySQL would read all of them.
 RUNNING: Final = (
     "SELECT j.id, j.started_at, j.domain, j.target,"
-    " coalesce((SELECT m.at FROM metrics m WHERE m.job = j.id ORDER BY m.job DESC, m.at DESC LIMIT 1), 0) AS last, "
+    " coalesce((SELECT m.at FROM metrics m WHERE m.job = j.id ORDER BY m.job DESC, m.at DESC LIMIT 1), 0)"
+    " AS last, "
     + ", ".join(f"j.{name}" for name in NAMES)
     + " FROM jobs j WHERE j.phase = 'crawl' AND j.state IN $1 AND j.started_at IS NOT NULL"
     " ORDER BY last, j.id LIMIT $2"

@@ -1,6 +1,7 @@
 """What several processes have counted, told as one."""
 
 import msgspec
+import pytest
 from prometheus_client import CollectorRegistry
 
 from fyke.core.outcome import Outcome, Verdict
@@ -75,3 +76,18 @@ def test_a_worker_process_tells_why_it_cannot_settle_for_as_long_as_it_cannot() 
     assert server.problem() == ""
     server.ended(0)
     assert server.problem_of_others() == ""
+
+
+def test_a_worker_process_that_says_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("fyke.engine.metrics.monotonic", lambda: now)
+    server = EngineMetrics(CollectorRegistry())
+    for place in (0, 1):
+        server.heard(place, Tallies())
+    assert server.silent(10) == 0
+    now = 109.0
+    server.heard(1, Tallies())
+    now = 111.0
+    assert server.silent(10) == 1
+    server.ended(0)
+    assert server.silent(10) == 0

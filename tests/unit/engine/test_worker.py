@@ -230,7 +230,7 @@ async def test_a_disk_that_is_full_at_a_claim_is_the_workers_problem(monkeypatch
     claim = await queue.next("claim")
     assert worker.problem is full
     claim.answer(batch(1))
-    await turns()
+    (await queue.next("settle")).accept()
     assert worker.problem is None
     (await queue.next("claim")).fail(StoreBusy())
     claim = await queue.next("claim")

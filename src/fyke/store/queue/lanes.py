@@ -96,7 +96,9 @@ def slow(lane: Lane, now: int, pause: int, halve: bool, duration: int, interval:
     """The site asked for less."""
     if interval > lane.base_spacing:
         lane.base_spacing = interval
-        lane.spacing = max(lane.spacing, interval)
+        if interval > lane.spacing:
+            lane.next_slot += interval - lane.spacing  # the next one counts from the last, too
+            lane.spacing = interval
     if halve and now >= lane.slow_until - duration // 2:
         # not again for every answer of the same burst: only once half of the time has passed
         lane.spacing = max(lane.spacing * 2, SECOND // 50)

@@ -156,7 +156,7 @@ async def move_jobs(conn: Conn, now: int, deltas: dict[int, JobDelta]) -> None:
         if delta.ended:
             unread = await conn.fetch(UNREAD, job.id)
             job.phase, job.state, job.finished_at = "done", final_state(job, bool(unread)), now
-            job.close_reason = job.close_reason or job.state
+            job.close_reason = job.state if job.state == "cancelled" else job.close_reason or job.state
         elif step(job, now):
             over.append(job.id)
         job.event_number += 1
