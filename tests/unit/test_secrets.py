@@ -58,6 +58,13 @@ def test_a_long_text_takes_no_long_time() -> None:
         "://?" + "a" * 99_999,
         "://" + "?" * 99_999,
         "://?" + "pass." * 9_999,
+        "://?" + "pA" * 50_000 + "=1",
+        "://?" + "id." * 9_999 + "=1",
+        "://?" + "auth" * 30_000 + "=1",
+        "%3A%2F%2F" * 20_000,
+        "://" + "%3F" * 30_000,
+        "://%3F" + "%25aa" * 20_000,
+        "://" + "%3Ftoken%3D" * 20_000,
     ):
         began = monotonic()
         redact(text)
@@ -102,6 +109,45 @@ SECRET = [
     "xsrf",
     "hmac",
     "JSESSIONID",
+    "passcode",
+    "pin",
+    "pw",
+    "userpass",
+    "verification_code",
+    "verificationCode",
+    "activation_code",
+    "unlock_code",
+    "mfa_code",
+    "SAMLResponse",
+    "saml",
+    "assertion",
+    "sess",
+    "creds",
+    "tok",
+    "nonce",
+    "token",
+    "api_key",
+    "apikey",
+    "apiKey",
+    "key",
+    "accesstoken",
+    "accessToken",
+    "tokens",
+    "TOken",
+    "sig",
+    "secret",
+    "clientSecret",
+    "auth_code",
+    "authcode",
+    "AWSAccessKeyId",
+    "secretkey",
+    "sid2",
+    "password2",
+    "login%5Bpin%5D",
+    "authorization",
+    "ASPSESSIONIDABCD",
+    "ASP.NET_SessionId",
+    "csrfmiddlewaretoken",
 ]
 PLAIN = [
     "page_code",
@@ -115,7 +161,6 @@ PLAIN = [
     "inside",
     "side",
     "besides",
-    "sid2",
     "hotpot",
     "tickets",
     "ticket_type",
@@ -124,6 +169,32 @@ PLAIN = [
     "jwts",
     "page",
     "sort",
+    "keyword",
+    "keywords",
+    "author",
+    "authors",
+    "authority",
+    "author_id",
+    "design",
+    "designer",
+    "signal",
+    "assignment",
+    "monkey",
+    "turkey",
+    "hotkey",
+    "keyboard",
+    "keynote",
+    "key_features",
+    "sort_key",
+    "sortKey",
+    "secretary",
+    "cookie_policy",
+    "tokenizer",
+    "tokens_per_page",
+    "resign",
+    "spin",
+    "pinterest",
+    "session_count_id",
 ]
 
 
@@ -140,3 +211,33 @@ def test_secrets_in_queries_are_redacted(name: str) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_what_only_sounds_like_a_secret_stays(name: str) -> None:
     assert redact(f"http://a.test/?{name}=17&b=2") == f"http://a.test/?{name}=17&b=2"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "http://a.test/?next=http%3A%2F%2Fh%2F%3Ftoken%3DX",
+            "http://a.test/?next=http%3A%2F%2Fh%2F%3Ftoken%3D***",
+        ),
+        (
+            "/in?next=http%3a%2f%2fh%2f%3fa%3d1%26pw%3dX%26b%3d2&c=3",
+            "/in?next=http%3a%2f%2fh%2f%3fa%3d1%26pw%3d***%26b%3d2&c=3",
+        ),
+        (
+            "http://a.test/?next=%2Fx%3Fuser%255Bpass%255D%3DX",
+            "http://a.test/?next=%2Fx%3Fuser%255Bpass%255D%3D***",
+        ),
+        ("http://a.test/?next=http%3A%2F%2Fbob%3Apw%40h%2F", "http://a.test/?next=http%3A%2F%2F***%40h%2F"),
+        (
+            "http://a.test/?next=http%3A%2F%2Fh%2F%3Fpage%3D2",
+            "http://a.test/?next=http%3A%2F%2Fh%2F%3Fpage%3D2",
+        ),
+        (
+            "http://a.test/?next=http%3A%2F%2Fh%2F%3Fto%3Dbob%40b.test",
+            "http://a.test/?next=http%3A%2F%2Fh%2F%3Fto%3Dbob%40b.test",
+        ),
+    ],
+)
+def test_a_url_within_a_value_is_read_too(text: str, shown: str) -> None:
+    assert redact(text) == shown
