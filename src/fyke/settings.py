@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+from dotenv.parser import parse_stream
 from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
@@ -30,6 +31,8 @@ from fyke.egress.guard import Guard
 __all__ = ["Settings", "described", "load", "no_file", "spelled"]
 
 Names = Annotated[list[str], NoDecode]
+DOTENV: Final = Path(".env")
+NAME: Final = re.compile(r"[A-Z0-9_]+")
 ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
@@ -37,7 +40,7 @@ class Settings(BaseSettings):
     """What can be set. Lists are written with commas."""
 
     model_config = SettingsConfigDict(
-        env_prefix="FYKE_", env_file=".env", extra="ignore", frozen=True, allow_inf_nan=False
+        env_prefix="FYKE_", env_file=DOTENV, extra="ignore", frozen=True, allow_inf_nan=False
     )
 
     data_dir: Path = Field(Path(".fyke"), description="Where the embedded database, objects and keys live.")
@@ -251,6 +254,7 @@ def _refuse_unknown() -> None:
         if name.startswith("FYKE_") and name not in names() and name != "FYKE_CONFIG":
             raise UnknownName("setting", name, names())
     try:
+        _refuse_unreadable(DOTENV)
         dotenv = DotEnvSettingsSource(Settings).env_vars
     except (UnicodeDecodeError, OSError) as error:
         raise InvalidSetting(f".env: {error}", field=".env") from None
@@ -258,12 +262,34 @@ def _refuse_unknown() -> None:
         if name.startswith("fyke_") and name.upper() not in (*names(), "FYKE_CONFIG"):
             raise UnknownName("setting in .env:", name.upper(), names())
     file = _config_file()
-    if "FYKE_CONFIG" in os.environ and not file.is_file():
+    if os.environ.get("FYKE_CONFIG") and not file.is_file():
         raise InvalidSetting(f"FYKE_CONFIG: {no_file(file)}", field="FYKE_CONFIG")
+    if file.is_dir():
+        raise InvalidSetting(no_file(file), field="FYKE_CONFIG")
     if file.is_file():
         for name in tomllib.loads(file.read_text("utf-8")):
             if name not in Settings.model_fields:
                 raise UnknownName(f"setting in {file}:", name, Settings.model_fields)
+
+
+def _refuse_unreadable(file: Path) -> None:
+    """A line that cannot be read would be passed over, its setting be at its default. What the line has in
+    it is not shown: it may be a password."""
+    if file.is_dir():
+        raise InvalidSetting(no_file(file), field=str(file))
+    if not file.is_file():
+        return
+    with file.open(encoding="utf-8") as stream:
+        for binding in parse_stream(stream):
+            name = (binding.key or "").upper()
+            ours = name.startswith("FYKE_") and (binding.value is None or not NAME.fullmatch(name))
+            if binding.error or ours:
+                blank = re.match(r"\s*", binding.original.string)
+                line = binding.original.line + (blank[0].count("\n") if blank else 0)
+                raise InvalidSetting(
+                    f"{file}, line {line}: NAME=value is expected, quotes around all of the value or none",
+                    field=str(file),
+                )
 
 
 def no_file(path: Path) -> str:
@@ -274,7 +300,7 @@ def no_file(path: Path) -> str:
 
 
 def _config_file() -> Path:
-    return Path(os.environ.get("FYKE_CONFIG", "fyke.toml"))
+    return Path(os.environ.get("FYKE_CONFIG") or "fyke.toml")
 
 
 class Described(BaseModel):

@@ -108,3 +108,45 @@ def test_lists_in_toml_have_items() -> None:
     Path("fyke.toml").write_text('egress_allow = ["10.0.0.0/8", "intranet.example"]\ngrace_seconds = 5\n')
     assert load().egress_allow == ["10.0.0.0/8", "intranet.example"]
     assert load().grace_seconds == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("FYKE_PORT='hunter2", 1),
+        ('OTHER=1\n\n# why\nFYKE_PORT="hunter2\nFYKE_WORKERS=2\n', 4),
+        ("OTHER=1\r\n\r\nhunter2 hunter2\r\n", 3),
+        ("FYKE_PORT: hunter2", 1),
+        ("FYKE_PORT:hunter2", 1),
+        ("FYKE_PORT:hunter2=", 1),
+        ("FYKE_PORT='81' hunter2", 1),
+        ("export FYKE_PORT", 1),
+        ("fyke_port", 1),
+    ],
+)
+def test_a_line_of_dotenv_that_cannot_be_read_is_refused_by_its_number(text: str, line: int) -> None:
+    Path(".env").write_bytes(text.encode())
+    with pytest.raises(InvalidSetting) as refused:
+        load()
+    assert refused.value.message.startswith(f".env, line {line}: ")
+    assert "hunter2" not in refused.value.message
+
+
+def test_what_dotenv_may_have_in_it() -> None:
+    Path(".env").write_text(
+        "# FYKE_PORT\n\nexport FYKE_PORT='81' # why\nOTHER\nA=\"1\n2\"\nFYKE_OBJECTS_DIR=\n"
+    )
+    assert load().port == 81
+
+
+@pytest.mark.parametrize("name", [".env", "fyke.toml"])
+def test_a_directory_is_no_file_of_settings(name: str) -> None:
+    Path(name).mkdir()
+    with pytest.raises(InvalidSetting, match=f"'{name}' is a directory, not a file"):
+        load()
+
+
+def test_an_empty_name_of_a_file_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FYKE_CONFIG", "")
+    Path("fyke.toml").write_text("port = 81\n")
+    assert load().port == 81
