@@ -43,7 +43,7 @@ from fyke.politeness.adapt import crawl_delay
 from fyke.politeness.policies import Policies
 from fyke.politeness.robots import MOST_BYTES, REDIRECTS, Robots
 from fyke.politeness.rules import SIZE_LIMIT
-from fyke.settings import Settings
+from fyke.settings import Settings, no_file
 from fyke.store.conn import Database
 from fyke.store.exports import Export, register_made
 from fyke.store.migrate import check, head, migrate
@@ -144,6 +144,15 @@ def make_database_dir(settings: Settings) -> None:
     except OSError as error:
         reason = f"{directory} cannot be a directory: {error.strerror}"
         raise InvalidSetting(f"FYKE_DATABASE_URL: {reason}", field="FYKE_DATABASE_URL") from None
+    check_database_file(settings)
+
+
+def check_database_file(settings: Settings) -> None:
+    """Refuse what can be no embedded database."""
+    file = settings.database_file
+    if settings.embedded and file.is_dir():
+        name = "FYKE_DATABASE_URL" if settings.database_url else "FYKE_DATA_DIR"
+        raise InvalidSetting(f"{name}: {no_file(file)}", field=name)
 
 
 async def bring_up(settings: Settings) -> str:

@@ -73,6 +73,7 @@ async def test_a_command_is_refused(fyke: Fyke, arguments: str, said: str) -> No
         ("FYKE_CONFIG", "broken.toml", "broken.toml: "),
         ("FYKE_DATABASE_URL", "oracle://x", "no database for 'oracle'"),
         ("FYKE_DATABASE_URL", "sqlite:////proc/x/one.db", "FYKE_DATABASE_URL: /proc/x cannot be a directory"),
+        ("FYKE_DATABASE_URL", "sqlite:////proc", "FYKE_DATABASE_URL: '/proc' is a directory, not a file"),
         ("FYKE_DATABASE_URL", "mysql://u:x@127.0.0.1:1:2/x", "FYKE_DATABASE_URL: its host, port or"),
     ],
 )
@@ -126,6 +127,12 @@ async def test_a_directory_that_cannot_be_made(fyke: Fyke) -> None:
         2,
         f"fyke: FYKE_DATA_DIR: {fyke.data} cannot be a directory: File exists",
     )
+
+
+async def test_a_directory_instead_of_a_database_is_a_finding(fyke: Fyke) -> None:
+    done = await fyke.run("doctor", FYKE_DATABASE_URL="sqlite:////proc")
+    assert "wrong  database: FYKE_DATABASE_URL: '/proc' is a directory, not a file" in done.out.splitlines()
+    assert done.code == 1
 
 
 async def test_a_directory_in_which_nothing_can_be_made(fyke: Fyke) -> None:

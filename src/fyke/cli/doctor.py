@@ -22,7 +22,7 @@ from fyke.fetch.multi import client_library
 from fyke.settings import Settings
 from fyke.store.migrate import check as check_schema
 from fyke.store.sqlite_thread import embedded_library
-from fyke.wiring import load_policies
+from fyke.wiring import check_database_file, load_policies
 
 __all__ = ["register"]
 
@@ -100,6 +100,7 @@ def _why_unwritable(directory: Path) -> str | None:
 def _database(settings: Settings) -> Finding:
     kind = settings.store_url.split(":", 1)[0]
     try:
+        check_database_file(settings)
         there = run(check_schema(settings.store_url))
     except FykeError as error:
         return Finding("database", "wrong", error.message)

@@ -6,6 +6,7 @@ most commands take, and are seldom needed.
 """
 
 import sqlite3
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -56,17 +57,15 @@ async def _version(conn: Conn, schema: str) -> str | None:
 def _sqlite_version(path: Path) -> str | None:
     if not path.exists():
         return None
-    raw = sqlite3.connect(path)
     try:
-        rows = raw.execute("SELECT version_num FROM alembic_version").fetchall()
+        with closing(sqlite3.connect(path)) as raw:
+            rows = raw.execute("SELECT version_num FROM alembic_version").fetchall()
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
             return None
         raise StoreError(f"SQLite: {error}") from error
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{path} is not a database of Fyke: {error}") from error
-    finally:
-        raw.close()
     return str(rows[0][0]) if rows else None
 
 
