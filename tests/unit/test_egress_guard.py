@@ -185,7 +185,7 @@ def test_what_is_nearest_has_to_be_meant(allow: str, url: str) -> None:
     assert not Guard([allow]).check_url(url).allowed
 
 
-@pytest.mark.parametrize("allow", ["::/0", "::/96", "64:ff9b::/96", "2002::/16", "2001::/32", "fd00::/8"])
+@pytest.mark.parametrize("allow", ["::/0", "::/96", "64:ff9b::/32", "2002::/15", "2001::/32", "fd00::/8"])
 @pytest.mark.parametrize(
     "url",
     [
@@ -195,6 +195,7 @@ def test_what_is_nearest_has_to_be_meant(allow: str, url: str) -> None:
         "http://[64:ff9b:1::10.0.0.1]/",
         "http://[2002:7f00:1::]/",
         "http://[::127.0.0.1]/",
+        "http://[::ffff:0:127.0.0.1]/",
         "http://[2001:0:808:808::80ff:fffe]/",
         "http://[fd00::5efe:127.0.0.1]/",
     ],
@@ -204,7 +205,11 @@ def test_a_network_of_ipv6_opens_no_ipv4_address(allow: str, url: str) -> None:
 
 
 def test_an_address_with_two_halves_needs_an_entry_for_each() -> None:
-    for url, outer in (("http://[fd00::5efe:10.0.0.1]/", "fd00::/8"), ("http://[::10.0.0.1]/", "::/96")):
+    for url, outer in (
+        ("http://[fd00::5efe:10.0.0.1]/", "fd00::/8"),
+        ("http://[::10.0.0.1]/", "::/96"),
+        ("http://[::ffff:0:10.0.0.1]/", "::/0"),
+    ):
         assert not Guard(["10.0.0.0/8"]).check_url(url).allowed
         assert not Guard([outer]).check_url(url).allowed
         assert Guard(["10.0.0.0/8", outer]).check_url(url).allowed
@@ -224,11 +229,24 @@ def test_an_address_is_judged_with_its_zone() -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", ["", "10.0.0.0/33", "http://x/", "a b", "host:80", "user@host", "host/path", "/"]
+    "entry",
+    [
+        *("", "10.0.0.0/33", "http://x/", "a b", "host:80", "user@host", "host/path", "/"),
+        *("*", "*.example.com", ".example.com", "a..test", ".", "fe80::1%eth0", "a%62.test", "a,b"),
+    ],
 )
 def test_an_entry_of_the_allow_list_that_means_nothing_is_refused(entry: str) -> None:
     with pytest.raises(InvalidSetting, match="is neither a network"):
         Guard([entry])
+
+
+@pytest.mark.parametrize(
+    "entry", ["::ffff:127.0.0.1", "[::ffff:7f00:1]", "::ffff:0:0/96", "64:ff9b::/96", "2002:7f00:1::/48"]
+)
+def test_an_entry_that_only_stands_for_ipv4_is_refused(entry: str) -> None:
+    with pytest.raises(InvalidSetting, match="name the IPv4 address") as refused:
+        Guard([entry])
+    assert repr(entry) in refused.value.message
 
 
 def test_many_hosts_do_not_fill_the_memory() -> None:

@@ -17,6 +17,9 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value", "said"),
     [
         ("FYKE_EGRESS_ALLOW", "10.0.0.0/8,10.0.0.0/33", "'10.0.0.0/33' is neither a network"),
+        ("FYKE_EGRESS_ALLOW", ",,", "'' is neither a network"),
+        ("FYKE_EGRESS_ALLOW", "10.0.0.0/8,*.a.test", "'*.a.test' is neither a network"),
+        ("FYKE_EGRESS_ALLOW", "::ffff:127.0.0.1", "'::ffff:127.0.0.1' would let nothing through"),
         ("FYKE_DATABASE_URL", "oracle://x", "no database for 'oracle'"),
         ("FYKE_DATABASE_URL", "hunter2", "a URL such as postgresql://user@host/name is expected"),
         ("FYKE_DATABASE_URL", "sqlite://fyke.db", "sqlite:///relative/path or"),
@@ -89,6 +92,7 @@ def test_a_value_in_toml_is_refused_by_its_name(line: str, name: str) -> None:
     ("name", "value"),
     [
         ("FYKE_EGRESS_ALLOW", "10.0.0.0/8,intranet.example,[::1],127.0.0.1"),
+        ("FYKE_EGRESS_ALLOW", ""),
         ("FYKE_CORS_ORIGINS", "*"),
         ("FYKE_CORS_ORIGINS", "http://localhost:3000,https://app.example.com,http://[::1]:80"),
         ("FYKE_CORS_ORIGINS", "chrome-extension://abcdefghijklmnop"),

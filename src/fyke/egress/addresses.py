@@ -4,7 +4,7 @@ with the release of Python and calls multicast global."""
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
-__all__ = ["Address", "Network", "nearest", "parse", "parts", "why_not_global"]
+__all__ = ["Address", "Network", "nearest", "parse", "parts", "stands_for_v4", "why_not_global"]
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -58,6 +58,9 @@ GLOBAL_V6: Final = IPv6Network("2000::/3")
 NAT64: Final = IPv6Network("64:ff9b::/96")
 LOCAL_NAT64: Final = IPv6Network("64:ff9b:1::/48")
 V4_COMPATIBLE: Final = IPv6Network("::/96")
+V4_TRANSLATED: Final = IPv6Network("::ffff:0:0:0/96")  # RFC 2765
+# An address of these is an IPv4 address and nothing else.
+STANDING_FOR_V4: Final = (IPv6Network("::ffff:0:0/96"), NAT64, IPv6Network("2002::/16"))
 ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})  # the third quarter of the address; RFC 5214
 
 
@@ -79,7 +82,7 @@ def parts(address: Address) -> tuple[Address, ...]:
         return (last,)
     compatible = address in V4_COMPATIBLE and int(address) > 1
     isatap = int(address) >> 32 & 0xFFFF_FFFF in ISATAP
-    leads_on = compatible or isatap or address in LOCAL_NAT64
+    leads_on = compatible or isatap or address in LOCAL_NAT64 or address in V4_TRANSLATED
     return (address.sixtofour or address, *(address.teredo or ()), *((last,) if leads_on else ()))
 
 
@@ -97,6 +100,11 @@ def why_not_global(address: Address) -> str | None:
     if address not in GLOBAL_V6:
         return "outside the global unicast range"
     return None
+
+
+def stands_for_v4(network: Network) -> bool:
+    """Whether all of the network's addresses are judged as IPv4 addresses, and never as its own."""
+    return isinstance(network, IPv6Network) and any(network.subnet_of(outer) for outer in STANDING_FOR_V4)
 
 
 def nearest(address: Address) -> Network | None:

@@ -6,6 +6,7 @@ by the address that its connection is really made to, at the moment of connectin
 resolver had said before. The second is what makes it tight; the first gives the better reason.
 """
 
+import re
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import ip_network
@@ -15,8 +16,9 @@ import can_ada
 from msgspec import Struct
 
 from fyke.core.errors import InvalidSetting
+from fyke.core.secrets import hide_login
 from fyke.core.urls import why_unreadable
-from fyke.egress.addresses import Address, Network, nearest, parse, parts, why_not_global
+from fyke.egress.addresses import Address, Network, nearest, parse, parts, stands_for_v4, why_not_global
 
 __all__ = ["Admission", "Guard", "Resolver", "Verdict", "how_to_allow", "system_resolver"]
 
@@ -25,6 +27,7 @@ Resolver = Callable[[str], Awaitable[Sequence[str]]]
 MAX_URL = 8192
 CACHE = 10_000
 NOT_PUBLIC = ", which is "
+HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
 
 
 class Verdict(Struct, frozen=True):
@@ -177,19 +180,35 @@ def _read_allow_list(allow: Sequence[str]) -> tuple[tuple[Network, ...], frozens
     hosts: set[str] = set()
     for entry in allow:
         text = entry.strip()
-        try:
-            networks.append(ip_network(text.strip("[]"), strict=False))
-            continue
-        except ValueError:
-            pass
-        try:
-            parsed = can_ada.parse(f"http://{text}/")
-        except ValueError:
-            parsed = None
-        if parsed is None or parsed.has_credentials() or not text or set(text) & set("/:?#\\"):
+        network = _network(text)
+        if network is None:
+            hosts.add(_host(text))
+        elif stands_for_v4(network):
             raise InvalidSetting(
-                f"{entry!r} is neither a network such as 10.1.0.0/16, nor an address, nor a host name",
+                f"{entry!r} would let nothing through: name the IPv4 address that it stands for",
                 field="egress_allow",
             )
-        hosts.add(parsed.hostname)
+        else:
+            networks.append(network)
     return tuple(networks), frozenset(hosts)
+
+
+def _network(text: str) -> Network | None:
+    try:
+        return None if "%" in text else ip_network(text.strip("[]"), strict=False)
+    except ValueError:
+        return None
+
+
+def _host(text: str) -> str:
+    """The host that an entry names, as a URL has it; a pattern names none."""
+    try:
+        parsed = None if set(text) & set("/:?#%@\\") else can_ada.parse(f"http://{text}/")
+    except ValueError:
+        parsed = None
+    if parsed is None or not HOST.fullmatch(parsed.hostname):
+        raise InvalidSetting(
+            f"{hide_login(text)!r} is neither a network such as 10.1.0.0/16, nor an address, nor a host name",
+            field="egress_allow",
+        )
+    return str(parsed.hostname)
