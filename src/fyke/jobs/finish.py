@@ -47,10 +47,10 @@ from fyke.store.listings import (
     sources_of,
 )
 from fyke.store.pages import last_change
+from fyke.store.queue.sources import UNREAD
 
 __all__ = ["REMOVED_FROM", "FinishHandler"]
 
-UNREAD: Final = ("waiting", "reading")  # sources that a resume goes on with
 
 log = structlog.get_logger("fyke.finish")
 

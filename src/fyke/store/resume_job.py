@@ -18,7 +18,7 @@ from fyke.store.jobs import Job, check_planned, get_job, lock_job, set_budgets
 from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.lanes import Lane
 from fyke.store.queue.progress import JobDelta, move_jobs
-from fyke.store.queue.sources import begin_next, lanes_to_begin, plan_waits, read_again
+from fyke.store.queue.sources import UNREAD, begin_next, lanes_to_begin, plan_waits, read_again
 from fyke.store.queue.sql import lock_lanes, write_lanes
 
 __all__ = ["resume_job", "resume_step"]
@@ -77,7 +77,7 @@ async def resume_step(
         first = await conn.fetch(
             "SELECT first_seq FROM sources WHERE job = $1 AND state IN $2 ORDER BY number LIMIT 1",
             job,
-            ["reading", "waiting"],
+            UNREAD,
         )
         delta.open += int(await begin_next(conn, job, first[0][0] if first else 0, lanes, now))
     await write_lanes(conn, lanes.values())

@@ -19,7 +19,7 @@ from fyke.core.urls import host_of
 from fyke.store.conn import Conn, Database
 from fyke.store.queue.add import Plan, lane_of, write_tasks
 from fyke.store.queue.progress import JobDelta, move_jobs
-from fyke.store.queue.sources import lanes_to_begin
+from fyke.store.queue.sources import count_failed, lanes_to_begin
 from fyke.store.queue.sql import lock_lanes, write_lanes
 from fyke.store.resume_job import resume_step
 
@@ -29,7 +29,6 @@ CHUNK = 500
 WINDOW = 5_000  # pages looked at by one read
 LONGEST_WAIT = 60.0  # seconds for a job that writes its exports between two chunks
 FAILED = ["failed", "quarantined"]
-UNREAD = "SELECT number FROM sources WHERE job = $1 AND state = 'failed'"
 ERROR_CLASSES = tuple(sorted(value for name, value in vars(ErrorClass).items() if name.isupper()))
 
 Page = tuple[int, str, bytes]  # its place, its URL, and what its task carried
@@ -136,7 +135,7 @@ async def retry_pages(
     if not last or state not in ENDED:
         return len(again)
     waiting = await conn.fetch("SELECT 1 FROM jobs WHERE id = $1 AND open > 0", job)
-    unread = await conn.fetch(UNREAD, job) if sources else []
+    unread = await count_failed(conn, job) if sources else 0
     if waiting or unread:
         await resume_step(conn, job, again=sources)
-    return len(again) + len(unread)
+    return len(again) + unread

@@ -17,6 +17,7 @@ from fyke.core.task import Kind, LaneSpec, NewTask
 from fyke.store.conn import Conn, Row
 from fyke.store.queue.add import Plan, write_tasks
 from fyke.store.queue.lanes import OWN_BAND, Lane
+from fyke.store.queue.sources import count_failed
 from fyke.store.queue.sql import write_lanes
 
 __all__ = ["FINISH_LANE", "JobDelta", "JobState", "move_jobs", "step"]
@@ -29,7 +30,6 @@ COLUMNS = (
     " links_left, event_number, finished_at"
 )
 WRITTEN = tuple(c for c in COLUMNS.split(", ") if not c.startswith(("id", "budget", "deadline")))
-UNREAD = "SELECT 1 FROM sources WHERE job = $1 AND state = 'failed' LIMIT 1"
 LOCK = f"SELECT {COLUMNS} FROM jobs WHERE id IN $1 ORDER BY id {{lock}}"
 
 _encode = msgspec.json.encode
@@ -154,8 +154,8 @@ async def move_jobs(conn: Conn, now: int, deltas: dict[int, JobDelta]) -> None:
         delta = deltas[job.id]
         job.add(delta)
         if delta.ended:
-            unread = await conn.fetch(UNREAD, job.id)
-            job.phase, job.state, job.finished_at = "done", final_state(job, bool(unread)), now
+            unread = await count_failed(conn, job.id) > 0
+            job.phase, job.state, job.finished_at = "done", final_state(job, unread), now
             job.close_reason = job.state if job.state == "cancelled" else job.close_reason or job.state
         elif step(job, now):
             over.append(job.id)

@@ -18,8 +18,10 @@ from fyke.store.queue.lanes import Lane
 from fyke.store.queue.sql import lock_lanes
 
 __all__ = [
+    "UNREAD",
     "add_sources",
     "begin_next",
+    "count_failed",
     "end_source",
     "lane_after",
     "lanes_to_begin",
@@ -104,6 +106,12 @@ async def lanes_to_begin(conn: Conn, job: int) -> list[int]:
     """The lanes of the source that a job goes on with when it is resumed, or when what failed is retried."""
     rows = [*await conn.fetch(NEXT, job, UNREAD), *await conn.fetch(NEXT, job, FAILED)]
     return [lane_of(_lane.decode(row[3])) for row in rows]
+
+
+async def count_failed(conn: Conn, job: int) -> int:
+    """How many sources of a job could not be had."""
+    rows = await conn.fetch("SELECT count(*) FROM sources WHERE job = $1 AND state IN $2", job, FAILED)
+    return int(rows[0][0])
 
 
 async def read_again(conn: Conn, job: int) -> tuple[int, int]:
